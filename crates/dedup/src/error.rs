@@ -1,0 +1,98 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a store could not be opened, read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file system refused. A full disk is [`io::ErrorKind::StorageFull`].
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the file system said.
+        source: io::Error,
+    },
+    /// Another process holds the store.
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+    },
+    /// Bytes that were acknowledged do not match their checksum.
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where the damage begins.
+        offset: u64,
+        /// What is wrong there.
+        what: &'static str,
+    },
+    /// The store was written by another version. Export it with that version, or start a new one.
+    Version {
+        /// The file that says so.
+        path: PathBuf,
+        /// The version this crate writes.
+        expected: u32,
+        /// The version found.
+        got: u32,
+    },
+    /// The store was made with other settings, and fingerprints of two recipes never compare.
+    Recipe {
+        /// The recipe in the store.
+        stored: String,
+        /// The recipe asked for.
+        asked: String,
+    },
+    /// A distance above [`MAX_DISTANCE`](crate::MAX_DISTANCE).
+    Distance(u32),
+    /// A key longer than 65,535 bytes.
+    KeyTooLong(usize),
+    /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
+    Poisoned,
+}
+
+impl Error {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Locked { path } => write!(f, "{}: another process holds it", path.display()),
+            Self::Corrupt { path, offset, what } => {
+                write!(f, "{}: damaged at byte {offset}: {what}", path.display())
+            }
+            Self::Version { path, expected, got } => write!(
+                f,
+                "{}: written in format {got}, this program reads format {expected}: \
+                 use the program that wrote it, or start in a new folder",
+                path.display()
+            ),
+            Self::Recipe { stored, asked } => write!(
+                f,
+                "the store holds fingerprints of recipe \"{stored}\", not \"{asked}\": \
+                 they cannot be compared, use another folder"
+            ),
+            Self::Distance(distance) => {
+                write!(f, "distance {distance} is above {}", crate::MAX_DISTANCE)
+            }
+            Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
+            Self::Poisoned => f.write_str("an earlier write failed: open the store again"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+/// The result of this crate's fallible functions.
+pub type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,79 @@
+/*!
+Persistent near-duplicate detection: 64-bit simhash, permuted Hamming tables, a crash-safe store.
+
+# Brief overview
+
+- [`Simhash`] turns weighted, hashed features into a [`Fingerprint`]; [`FeatureHash`] names the hash.
+- [`Sketch`] estimates the similarity of two texts and proposes what the Hamming distance misses.
+- [`Layout`] says how 64 bits are cut into permuted tables; [`Tables`] looks fingerprints up in them.
+- [`Store`] keeps documents: [`Store::offer`] answers new, known or duplicate, with the evidence, and
+  [`Store::commit`] makes the answers durable.
+- [`Policy`] holds the thresholds of the decision.
+
+# Example
+
+```
+use hapax_dedup::{Document, FeatureHash, Options, Simhash, Sketch, Store, Verdict};
+
+fn document<'a>(url: &'a str, text: &str) -> Document<'a> {
+    let hash = FeatureHash::default();
+    let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+    let mut simhash = Simhash::new();
+    for word in &words {
+        simhash.add(hash.hash(word.as_bytes()), 1);
+    }
+    Document {
+        key: url.as_bytes(),
+        fingerprint: simhash.finish(),
+        digest: None,
+        sketch: Sketch::from_hashes(words.windows(3).map(|w| hash.hash(w.join(" ").as_bytes()))),
+        tokens: words.len() as u32,
+        site: 0,
+    }
+}
+
+# fn main() -> hapax_dedup::Result<()> {
+let text = "one of two pages that say nearly the same about the weather of a long grey day in spring ".repeat(4);
+let mut store = Store::in_memory(Options::default())?; // or Store::open("folder", ...)
+assert!(matches!(store.offer(&document("http://a/", &text))?, Verdict::New(0)));
+let copy = format!("{text} Today.");
+match store.offer(&document("http://b/", &copy))? {
+    Verdict::Duplicate { of, .. } => assert_eq!(of.id, 0),
+    other => panic!("{other:?}"),
+}
+store.commit(b"")?; // durable when it returns
+# Ok(())
+# }
+```
+*/
+#![forbid(unsafe_code)]
+#![warn(clippy::indexing_slicing)]
+#![cfg_attr(
+    test,
+    expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")
+)]
+
+mod error;
+mod fingerprint;
+mod hash;
+mod idmap;
+mod journal;
+mod layout;
+mod manifest;
+mod policy;
+mod record;
+mod simhash;
+mod sketch;
+mod store;
+mod tables;
+
+pub use error::{Error, Result};
+pub use fingerprint::Fingerprint;
+pub use hash::{FeatureHash, mix64};
+pub use layout::{Layout, MAX_DISTANCE};
+pub use policy::{Level, Neighbour, Policy, Side, Verdict};
+pub use record::{DocId, Document, Record};
+pub use simhash::{Simhash, TieRule};
+pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
+pub use store::{MAX_BAND_BUCKET, Options, Store};
+pub use tables::{Near, Tables};

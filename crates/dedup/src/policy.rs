@@ -1,0 +1,144 @@
+//! When two documents are the same one: the levels of the decision and their evidence.
+
+use crate::record::DocId;
+use crate::{Fingerprint, Sketch};
+
+/// Which level of the decision found and confirmed a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// The normalised text is equal.
+    Text,
+    /// A permuted Hamming table proposed it.
+    Hamming,
+    /// A band of the sketch proposed it.
+    Sketch,
+}
+
+impl Level {
+    /// The level's name in logs: `text`, `hamming`, `sketch`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Hamming => "hamming",
+            Self::Sketch => "sketch",
+        }
+    }
+}
+
+/// The stored document that another one duplicates, with the evidence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Neighbour {
+    /// The stored document.
+    pub id: DocId,
+    /// Its fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Hamming distance of the two fingerprints.
+    pub distance: u32,
+    /// Estimated Jaccard similarity of the two texts; `None` where one has no sketch.
+    pub similarity: Option<f64>,
+    /// The similarity that was asked for.
+    pub similarity_threshold: Option<f64>,
+    /// What found it.
+    pub level: Level,
+    /// The Hamming table or the band that found it; `None` for equal text.
+    pub table: Option<usize>,
+}
+
+/// The answer to an offered document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Nothing like it is stored; it is now, under this number.
+    New(DocId),
+    /// The key was offered before, as new or as duplicate.
+    Known(DocId),
+    /// It duplicates a stored document.
+    Duplicate {
+        /// The number under which it is remembered.
+        id: DocId,
+        /// What it duplicates.
+        of: Neighbour,
+    },
+}
+
+/// Thresholds of the decision.
+///
+/// The defaults were chosen on labelled pairs of web pages; see docs/quality.md.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Policy {
+    /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
+    pub distance: u32,
+    /// Smallest estimated similarity that confirms a candidate of another site. Default 0.5.
+    pub similarity: f64,
+    /// The same for two documents of one site, which share a template. Default 0.6.
+    pub similarity_same_site: f64,
+    /// Documents with fewer tokens are short: one changed word moves many bits of their
+    /// fingerprints, and templates differ in a number only. Default 50.
+    pub short_tokens: u32,
+    /// Smallest similarity for short documents. Default 0.8.
+    pub similarity_short: f64,
+    /// The papers' decision: equal text or Hamming distance alone. Default off.
+    pub hamming_only: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            distance: 3,
+            similarity: 0.5,
+            similarity_same_site: 0.6,
+            short_tokens: 50,
+            similarity_short: 0.8,
+            hamming_only: false,
+        }
+    }
+}
+
+/// What the decision looks at in each of two documents.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The sketch.
+    pub sketch: Option<&'a Sketch>,
+    /// Content tokens.
+    pub tokens: u32,
+    /// Site.
+    pub site: u64,
+}
+
+impl Policy {
+    /// The similarity that must be reached by two documents.
+    pub fn threshold(&self, a: Side<'_>, b: Side<'_>) -> f64 {
+        let by_site = if a.site == b.site { self.similarity_same_site } else { self.similarity };
+        if a.tokens.min(b.tokens) < self.short_tokens {
+            by_site.max(self.similarity_short)
+        } else {
+            by_site
+        }
+    }
+
+    /// Whether a candidate is confirmed, and with which similarity and threshold.
+    ///
+    /// Without sketches on both sides the distance alone decides.
+    pub fn confirm(
+        &self,
+        level: Level,
+        a: Side<'_>,
+        b: Side<'_>,
+    ) -> Option<(Option<f64>, Option<f64>)> {
+        let similarity = match (a.sketch, b.sketch) {
+            (Some(a), Some(b)) => Some(a.similarity(b)),
+            _ => None,
+        };
+        if level == Level::Text {
+            return Some((similarity.or(Some(1.0)), None));
+        }
+        if self.hamming_only {
+            return (level == Level::Hamming).then_some((similarity, None));
+        }
+        let threshold = self.threshold(a, b);
+        match similarity {
+            Some(value) if value >= threshold => Some((similarity, Some(threshold))),
+            Some(_) => None,
+            None => (level == Level::Hamming).then_some((None, None)),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The store on a real disk.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::fs;
+use std::path::Path;
+
+use hapax_dedup::{Document, Error, Fingerprint, Options, Sketch, Store, Verdict, mix64};
+
+/// A document of 200 made-up tokens, `changed` of which are its own.
+fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
+    let own = u64::from(crc(key)) << 32;
+    let tokens: Vec<u64> =
+        (0..200).map(|i| mix64(if i < changed { own + i } else { family * 1000 + i })).collect();
+    let mut simhash = hapax_dedup::Simhash::new();
+    tokens.iter().for_each(|&token| simhash.add(token, 1));
+    Document {
+        key,
+        fingerprint: simhash.finish(),
+        digest: Some({
+            let sum = tokens.iter().fold(0u64, |sum, &t| mix64(sum ^ t));
+            (u128::from(sum) | 1 << 100).to_le_bytes()
+        }),
+        sketch: Sketch::from_hashes(tokens.windows(3).map(|w| mix64(w[0] ^ w[1] << 1 ^ w[2] << 2))),
+        tokens: 200,
+        site: family,
+    }
+}
+
+fn crc(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(7, |sum: u32, &b| sum.wrapping_mul(31).wrapping_add(u32::from(b)))
+}
+
+fn open(folder: &Path) -> Store {
+    Store::open(folder, Options::default()).unwrap()
+}
+
+fn filled(folder: &Path) -> u64 {
+    let mut store = open(folder);
+    for i in 0..50u64 {
+        let key = format!("http://a.example/{i}");
+        store.offer(&document(key.as_bytes(), i / 2, i % 2)).unwrap();
+        if i % 10 == 9 {
+            store.commit(&i.to_le_bytes()).unwrap();
+        }
+    }
+    store.bytes()
+}
+
+#[test]
+fn what_was_committed_is_there_after_reopening() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let mut store = open(folder.path());
+    assert_eq!((store.len(), store.duplicates()), (50, 25));
+    assert_eq!(store.payload(), 49u64.to_le_bytes());
+    let again = document(b"http://a.example/7", 3, 1);
+    assert_eq!(store.offer(&again).unwrap(), Verdict::Known(7));
+    let copy = document(b"http://b.example/x", 9, 2);
+    match store.offer(&copy).unwrap() {
+        Verdict::Duplicate { id: 50, of } => assert_eq!(of.id, 18),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(store.record(50).unwrap().unwrap().key, b"http://b.example/x");
+    assert_eq!(store.record(12).unwrap().unwrap().key, b"http://a.example/12");
+}
+
+#[test]
+fn what_was_not_committed_is_gone_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let mut store = open(folder.path());
+    store.offer(&document(b"http://c.example/", 99, 0)).unwrap();
+    drop(store);
+    assert_eq!(open(folder.path()).id_of(b"http://c.example/"), None);
+}
+
+#[test]
+fn a_cut_journal_opens_at_the_last_commit_before_the_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = filled(folder.path());
+    let journal = fs::read(folder.path().join("journal")).unwrap();
+    for length in (0..=bytes).step_by(97).chain([bytes]) {
+        fs::write(folder.path().join("journal"), &journal[..length as usize]).unwrap();
+        let store = open(folder.path());
+        assert_eq!(store.len() % 10, 0, "cut to {length}");
+        let expected =
+            if store.is_empty() { vec![] } else { (store.len() - 1).to_le_bytes().to_vec() };
+        assert_eq!(store.payload(), expected);
+    }
+}
+
+#[test]
+fn every_flipped_byte_before_the_last_commit_frame_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let path = folder.path().join("journal");
+    let good = fs::read(&path).unwrap();
+    // The last commit frame: 8 bytes of head, 1 of kind, 8 of payload.
+    for at in (0..good.len() - 17).step_by(13) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        fs::write(&path, &bad).unwrap();
+        let error = Store::open(folder.path(), Options::default()).map(|_| ()).unwrap_err();
+        assert!(
+            matches!(error, Error::Corrupt { .. } | Error::Version { .. }),
+            "byte {at}: {error}"
+        );
+    }
+}
+
+#[test]
+fn a_lost_or_damaged_id_map_is_rebuilt() {
+    let folder = tempfile::tempdir().unwrap();
+    filled(folder.path());
+    let ids = folder.path().join("ids");
+    let _ = fs::remove_dir_all(&ids);
+    assert_eq!(open(folder.path()).id_of(b"http://a.example/7"), Some(7));
+    if ids.exists() {
+        for entry in fs::read_dir(&ids).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_file() {
+                fs::write(path, b"noise").unwrap();
+            }
+        }
+        fs::write(ids.join("snap.0000000000000001.generating"), b"half").unwrap();
+        assert_eq!(open(folder.path()).id_of(b"http://a.example/7"), Some(7));
+    }
+}
+
+#[test]
+fn a_second_process_another_recipe_and_another_version_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let second = Store::open(folder.path(), Options::default());
+    assert!(matches!(second, Err(Error::Locked { .. })));
+    drop(store);
+    let other = Options { recipe: "other-1".into(), ..Options::default() };
+    assert!(matches!(Store::open(folder.path(), other), Err(Error::Recipe { .. })));
+    let journal = folder.path().join("journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[8] = 2;
+    let crc = crc32fast::hash(&bytes[..12]);
+    bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+    fs::write(&journal, bytes).unwrap();
+    let error = Store::open(folder.path(), Options::default()).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("format 2"), "{error}");
+}
+
+#[test]
+fn documents_without_text_and_short_templates_are_kept_apart() {
+    let mut store = Store::in_memory(Options::default()).unwrap();
+    let empty = |key| Document { tokens: 0, digest: None, sketch: None, ..document(key, 1, 0) };
+    assert!(matches!(store.offer(&empty(b"a")).unwrap(), Verdict::New(_)));
+    assert!(matches!(store.offer(&empty(b"b")).unwrap(), Verdict::New(_)));
+    // Two short texts with one fingerprint and half of their shingles in common.
+    let short = |key, from: u64| Document {
+        key,
+        fingerprint: Fingerprint::from_bits(7),
+        digest: None,
+        sketch: Sketch::from_hashes((from..from + 30).map(mix64)),
+        tokens: 30,
+        site: 1,
+    };
+    assert!(matches!(store.offer(&short(b"c", 0)).unwrap(), Verdict::New(_)));
+    assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::New(_)));
+    let mut classic = Options::default();
+    classic.policy.hamming_only = true;
+    let mut store = Store::in_memory(classic).unwrap();
+    store.offer(&short(b"c", 0)).unwrap();
+    assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::Duplicate { .. }));
+}

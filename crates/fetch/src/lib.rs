@@ -1,0 +1,1 @@
+//! One hop of a polite crawler: limits, address guard, robots.txt, WARC.

@@ -1,0 +1,1 @@
+//! What a crawler fetches next: URL normal form, per-host queues, durable state.

@@ -1,0 +1,1 @@
+//! Documents to a full-text index, Chinese included.
