@@ -1,1 +1,23 @@
-//! What a crawler fetches next: URL normal form, per-host queues, durable state.
+/*!
+What a crawler fetches next.
+
+# Brief overview
+
+- [`normalize`] brings URLs to their normal form and refuses traps; [`Scope`] says which belong.
+- [`Frontier`] keeps the seen-set and one queue a host, durably, and hands out URLs politely:
+  [`Frontier::push`] what was found, [`Frontier::next`] what may be fetched now, and
+  [`Frontier::done`] when it was. [`Frontier::commit`] makes it all durable.
+*/
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod disk;
+mod error;
+mod frontier;
+mod normalize;
+mod scope;
+
+pub use error::{Error, Result};
+pub use frontier::{Counts, Entry, Frontier, HostState, Lease, Next, Options, UrlKey, url_key};
+pub use normalize::{Rejected, UrlLimits, normalize};
+pub use scope::{Scope, ScopeKind, host_key};

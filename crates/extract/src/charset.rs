@@ -1,0 +1,173 @@
+//! From bytes to text: which charset, and why.
+
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, GB18030, GBK, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+
+/// The prescan for a `<meta charset>` reads so many bytes, as the HTML standard says.
+const PRESCAN: usize = 1024;
+
+/// What decided about the charset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CharsetSource {
+    /// A byte order mark.
+    Bom,
+    /// The bytes are valid UTF-8 beyond ASCII: that happens by chance to no other charset.
+    Utf8Bytes,
+    /// The HTTP header.
+    Header,
+    /// A `<meta>` in the first 1,024 bytes.
+    Meta,
+    /// Nothing was declared: guessed from the whole body.
+    Detected,
+}
+
+/// Decodes a body.
+///
+/// The order is the HTML standard's (section 13.2.3: BOM, header, meta prescan, detection) with a
+/// crawler's sense added: valid UTF-8 with non-ASCII bytes beats any declared legacy charset, for
+/// many pages declare one and are served as UTF-8. `gb2312` and `gbk` are read as GB18030.
+///
+/// # Complexity
+/// Linear; the detector runs only where everything else is silent.
+pub fn decode<'a>(
+    body: &'a [u8],
+    content_type: Option<&str>,
+) -> (Cow<'a, str>, &'static Encoding, CharsetSource) {
+    if let Some((encoding, length)) = Encoding::for_bom(body) {
+        let rest = body.get(length..).unwrap_or_default();
+        return (encoding.decode_without_bom_handling(rest).0, encoding, CharsetSource::Bom);
+    }
+    if !body.is_ascii()
+        && let Ok(text) = std::str::from_utf8(body)
+    {
+        return (Cow::Borrowed(text), UTF_8, CharsetSource::Utf8Bytes);
+    }
+    let header = content_type.and_then(charset_parameter).map(|e| (e, CharsetSource::Header));
+    let meta = || prescan(body).map(|encoding| (encoding, CharsetSource::Meta));
+    let declared = header.or_else(meta).map(|(encoding, source)| (widen(encoding), source));
+    let (encoding, source) = match declared {
+        // It declares UTF-8 and is not: a few bad bytes are read as UTF-8, a page full of them
+        // is some other charset.
+        Some((encoding, _)) if encoding == UTF_8 && !mostly_utf8(body) => {
+            (detect(body), CharsetSource::Detected)
+        }
+        Some(declared) => declared,
+        None if body.is_ascii() => (WINDOWS_1252, CharsetSource::Detected),
+        None => (detect(body), CharsetSource::Detected),
+    };
+    (encoding.decode_without_bom_handling(body).0, encoding, source)
+}
+
+fn widen(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == GBK { GB18030 } else { encoding }
+}
+
+fn detect(body: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(body, true);
+    widen(detector.guess(None, Utf8Detection::Allow))
+}
+
+/// Whether at least nine in ten of the non-ASCII bytes belong to valid UTF-8 sequences.
+fn mostly_utf8(body: &[u8]) -> bool {
+    let mut bad = 0usize;
+    let mut good = 0usize;
+    for chunk in body.utf8_chunks() {
+        good += chunk.valid().bytes().filter(|b| !b.is_ascii()).count();
+        bad += chunk.invalid().len();
+    }
+    good >= bad * 9
+}
+
+/// The `charset` parameter of a Content-Type.
+fn charset_parameter(content_type: &str) -> Option<&'static Encoding> {
+    let lower = content_type.to_ascii_lowercase();
+    let at = lower.find("charset")? + "charset".len();
+    let value = lower.get(at..)?.trim_start().strip_prefix('=')?.trim_start();
+    let value = value.trim_start_matches(['"', '\'']);
+    let end = value.find(['"', '\'', ';', ' ', '>']).unwrap_or(value.len());
+    Encoding::for_label(value.get(..end)?.as_bytes())
+}
+
+/// The HTML standard's prescan, in short: the first `<meta` whose attributes name a charset,
+/// outside comments. UTF-16 declared in ASCII-readable bytes means UTF-8.
+fn prescan(body: &[u8]) -> Option<&'static Encoding> {
+    let head = body.get(..PRESCAN.min(body.len()))?;
+    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find('<') {
+        rest = rest.get(at..)?;
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            rest = comment.get(comment.find("-->").map_or(comment.len(), |end| end + 3)..)?;
+            continue;
+        }
+        let end = rest.find('>').unwrap_or(rest.len());
+        let tag = rest.get(..end)?;
+        if tag.starts_with("<meta")
+            && let Some(encoding) = charset_parameter(tag)
+        {
+            let utf16 = encoding == UTF_16BE || encoding == UTF_16LE;
+            return Some(if utf16 { UTF_8 } else { encoding });
+        }
+        rest = rest.get(end.max(1)..)?;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use encoding_rs::{BIG5, SHIFT_JIS, WINDOWS_1251};
+    use proptest::prelude::*;
+
+    const CHINESE: &str = "今天天气很好，我们在公园里散步，看见许多人也在那里休息。";
+
+    #[test]
+    fn each_source_decides_in_its_turn() {
+        let page = |meta: &str| format!("<html><head>{meta}</head><body>{CHINESE}</body>");
+        let gbk = GBK.encode(&page("<meta charset=gb2312>")).0.into_owned();
+        let (text, encoding, source) = decode(&gbk, None);
+        assert_eq!((encoding, source), (GB18030, CharsetSource::Meta));
+        assert!(text.contains(CHINESE));
+
+        let bare = GBK.encode(&page("")).0.into_owned();
+        assert!(decode(&bare, Some("text/html; charset=\"GBK\"")).0.contains(CHINESE));
+        let (text, _, source) = decode(&bare, None);
+        assert_eq!((text.contains(CHINESE), source), (true, CharsetSource::Detected));
+
+        let lying = page("<meta http-equiv=Content-Type content='text/html; charset=gb2312'>");
+        assert_eq!(decode(lying.as_bytes(), None).2, CharsetSource::Utf8Bytes);
+
+        let bom = [b"\xEF\xBB\xBF", lying.as_bytes()].concat();
+        let (text, _, source) = decode(&bom, Some("text/html; charset=big5"));
+        assert_eq!((text.starts_with("<html"), source), (true, CharsetSource::Bom));
+    }
+
+    #[test]
+    fn legacy_charsets_are_read() {
+        let traditional = "我們昨天在臺北車站見面，後來一起去看電影。";
+        for (encoding, text) in
+            [(BIG5, traditional), (SHIFT_JIS, "これは日本語の文章です。"), (WINDOWS_1251, "Привет, мир")]
+        {
+            let bytes = encoding.encode(text).0.into_owned();
+            let header = format!("text/html; charset={}", encoding.name());
+            assert_eq!(decode(&bytes, Some(&header)).0, text);
+        }
+    }
+
+    #[test]
+    fn a_comment_and_declared_utf16_do_not_fool_the_prescan() {
+        assert_eq!(prescan(b"<!-- <meta charset=big5> --><meta charset=koi8-r>").unwrap().name(), "KOI8-R");
+        assert_eq!(prescan(b"<meta charset=utf-16le>"), Some(UTF_8));
+        assert_eq!(prescan(b"<meta"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..2000), header in ".{0,60}") {
+            let _ = decode(&body, Some(&header));
+        }
+    }
+}

@@ -1,0 +1,220 @@
+use url::Url;
+
+use crate::blocks::{self, Page};
+use crate::charset::{CharsetSource, decode};
+use crate::content::{Reason, choose};
+use crate::lang::{detect, stopwords};
+use crate::parse::{ParseLimits, Truncation, parse};
+
+/// Limits of one page.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Of the parse.
+    pub parse: ParseLimits,
+    /// Links read from one page. Default 10,000.
+    pub max_links: usize,
+    /// Bytes of the title. Default 1,024.
+    pub max_title_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { parse: ParseLimits::default(), max_links: 10_000, max_title_bytes: 1024 }
+    }
+}
+
+/// A run of text between two block-level tags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Block {
+    /// The text, white space collapsed.
+    pub text: String,
+    /// Why it was kept or dropped.
+    pub reason: Reason,
+}
+
+/// A link of the page, absolute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Where it leads.
+    pub url: Url,
+    /// `rel=nofollow` on it.
+    pub nofollow: bool,
+}
+
+/// What `<meta name=robots>` asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RobotsMeta {
+    /// Do not index.
+    pub noindex: bool,
+    /// Do not follow the links.
+    pub nofollow: bool,
+}
+
+impl RobotsMeta {
+    /// Reads one directive list, such as a meta's content or an `X-Robots-Tag` value.
+    pub fn read(&mut self, directives: &str) {
+        for word in directives.split(',').map(str::trim) {
+            if word.eq_ignore_ascii_case("noindex") {
+                self.noindex = true;
+            } else if word.eq_ignore_ascii_case("nofollow") {
+                self.nofollow = true;
+            } else if word.eq_ignore_ascii_case("none") {
+                *self = Self { noindex: true, nofollow: true };
+            }
+        }
+    }
+}
+
+/// A page, read.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// Its title, or its first heading.
+    pub title: String,
+    /// Two-letter code, or `""`.
+    pub language: &'static str,
+    /// Its own text: the kept blocks, one a line.
+    pub text: String,
+    /// All blocks in order.
+    pub blocks: Vec<Block>,
+    /// Where it leads.
+    pub links: Vec<Link>,
+    /// The address it names as its own.
+    pub canonical: Option<Url>,
+    /// What it asks of robots.
+    pub robots: RobotsMeta,
+    /// Where a meta refresh within a few seconds leads: a redirect in all but name.
+    pub refresh: Option<Url>,
+    /// The charset's name.
+    pub charset: &'static str,
+    /// What decided about the charset.
+    pub charset_source: CharsetSource,
+    /// The limit that cut the page short, if one did.
+    pub truncated: Option<Truncation>,
+}
+
+/// A refresh after more seconds than this is a page that reloads, not a redirect.
+const MAX_REFRESH_SECONDS: f64 = 10.0;
+
+impl Document {
+    /// All visible text, boilerplate too: for pages that have little text of their own.
+    pub fn visible(&self) -> String {
+        let lines: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
+        lines.join("\n")
+    }
+}
+
+/// Reads an HTML page. `base` is its URL.
+///
+/// # Complexity
+/// Linear in the body, within `limits`.
+pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let (html, truncated) = parse(&text, &limits.parse);
+    let mut page = blocks::collect(&html, limits.max_links);
+    let sample = sample(&page);
+    let language = detect(&sample, page.lang.as_deref());
+    let reasons = choose(&page, stopwords(language));
+
+    let base = page.base.as_deref().and_then(|b| base.join(b).ok()).unwrap_or_else(|| base.clone());
+    let mut robots = RobotsMeta::default();
+    page.robots.iter().for_each(|directives| robots.read(directives));
+    let links = page
+        .links
+        .iter()
+        .filter_map(|link| Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow }))
+        .collect();
+    let heading = || {
+        page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default()
+    };
+    let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
+    let title = if title.is_empty() { heading() } else { title };
+    let title = title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default();
+    let (title, canonical, refresh) = (
+        title.to_owned(),
+        page.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
+        page.refresh.as_deref().and_then(|content| refresh_target(&base, content)),
+    );
+    let blocks: Vec<Block> = page
+        .blocks
+        .drain(..)
+        .zip(reasons)
+        .map(|(block, reason)| Block { text: block.text, reason })
+        .collect();
+    let kept: Vec<&str> = blocks
+        .iter()
+        .filter(|block| block.reason == Reason::Text)
+        .map(|block| block.text.as_str())
+        .collect();
+    let text = kept.join("\n");
+    Document {
+        title,
+        language,
+        text,
+        blocks,
+        links,
+        canonical,
+        robots,
+        refresh,
+        charset: encoding.name(),
+        charset_source,
+        truncated,
+    }
+}
+
+/// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
+pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let blocks: Vec<Block> = text
+        .split("\n\n")
+        .map(str::trim)
+        .filter(|paragraph| !paragraph.is_empty())
+        .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text })
+        .collect();
+    let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    Document {
+        title: title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned(),
+        language: detect(&text, None),
+        text: text.trim().to_owned(),
+        blocks,
+        links: Vec::new(),
+        canonical: None,
+        robots: RobotsMeta::default(),
+        refresh: None,
+        charset: encoding.name(),
+        charset_source,
+        truncated: None,
+    }
+}
+
+/// The longest blocks first: they tell the language best.
+fn sample(page: &Page) -> String {
+    let mut longest: Vec<&str> = page.blocks.iter().map(|block| block.text.as_str()).collect();
+    longest.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    let mut sample = String::new();
+    for text in longest.into_iter().take(4) {
+        sample.push_str(text.get(..text.floor_char_boundary(400)).unwrap_or_default());
+        sample.push(' ');
+    }
+    sample
+}
+
+/// `5; url='x'`, in the spellings that browsers take.
+fn refresh_target(base: &Url, content: &str) -> Option<Url> {
+    let (seconds, rest) = content.split_once([';', ','])?;
+    if seconds.trim().parse::<f64>().ok().filter(|s| s.is_finite())? > MAX_REFRESH_SECONDS {
+        return None;
+    }
+    let rest = rest.trim();
+    let target = match rest.get(..3) {
+        Some(start) if start.eq_ignore_ascii_case("url") => {
+            rest.get(3..)?.trim_start().strip_prefix('=')?
+        }
+        _ => rest,
+    };
+    let target = target.trim().trim_matches(['"', '\'']);
+    (!target.is_empty()).then(|| base.join(target).ok())?
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;

@@ -1,0 +1,112 @@
+use super::*;
+use proptest::prelude::*;
+
+const ARTICLE: &str = "<p>When the river rose in the spring, the people of the village moved their animals to the \
+    hill and waited there until the water had gone down again.</p><p>It was not the first time that this had \
+    happened, and nobody who lived there thought that it would be the last; but it was the highest that any of \
+    them had ever seen.</p>";
+
+fn read(html: &str) -> Document {
+    let base = Url::parse("http://a.example/dir/page.html").unwrap();
+    extract(&base, None, html.as_bytes(), &Limits::default())
+}
+
+fn reason_of(document: &Document, text: &str) -> Reason {
+    document.blocks.iter().find(|b| b.text.contains(text)).map(|b| b.reason).unwrap()
+}
+
+#[test]
+fn the_article_is_kept_and_what_surrounds_it_dropped() {
+    let page = format!(
+        "<html><title> The  river </title><body>\
+         <nav><a href=/>Home</a> <a href=/news>News</a></nav>\
+         <div class=sidebar><p>Best offers today: buy shoes, buy hats, buy more</p></div>\
+         <div id=content><h1>The river rose</h1>{ARTICLE}\
+         <ul><li><a href=/1>Read also: floods of the last century</a></li></ul></div>\
+         <div class='share-buttons'>Share on all networks</div>\
+         <footer>Copyright, all rights reserved by the owner of the site</footer></body>"
+    );
+    let document = read(&page);
+    assert_eq!(document.title, "The river");
+    assert_eq!(document.language, "en");
+    assert!(document.text.starts_with("The river rose\nWhen the river"), "{}", document.text);
+    assert!(document.text.ends_with("had ever seen."), "{}", document.text);
+    assert_eq!(reason_of(&document, "Best offers"), Reason::Name);
+    assert_eq!(document.links.len(), 3, "links of the navigation count");
+}
+
+#[test]
+fn other_advertisements_and_templates_change_no_text() {
+    let one = read(&format!("<body><div class=ad>Buy now</div><div><h1>R</h1>{ARTICLE}</div></body>"));
+    let two = read(&format!(
+        "<body><table><tr><td><a href=x>Menu</a></td><td>{}</td><td>Cheap flights! Win!</td></tr></table></body>",
+        ARTICLE.replace("<p>", "<p class=x>\n  ")
+    ));
+    let body = |d: &Document| d.text.split_once('\n').map(|(_, rest)| rest.to_owned());
+    assert!(two.text.ends_with(&body(&one).unwrap()), "{}\n--\n{}", one.text, two.text);
+}
+
+#[test]
+fn chinese_articles_are_found_by_function_characters() {
+    let page = "<body><div><a href=1>首页</a><a href=2>新闻</a><a href=3>体育</a></div><div><p>昨天晚上我和朋友一起去看了一场\
+        电影，电影的名字我已经不记得了，但是里面的故事让我们都很感动。</p><p>看完以后我们在外面走了很久，谈到了各自的生活和将来\
+        的打算，觉得时间过得真快。</p></div><div>版权所有 京ICP备</div></body>";
+    let document = read(page);
+    assert_eq!(document.language, "zh");
+    assert!(document.text.starts_with("昨天晚上") && document.text.ends_with("真快。"), "{}", document.text);
+}
+
+#[test]
+fn declarations_are_read() {
+    let document = read(
+        "<html lang=de><base href='/other/'><link rel=canonical href=page>\
+         <meta name=ROBOTS content='NoIndex, follow'><meta http-equiv=Refresh content='0;URL=\"next.html\"'>\
+         <a href=x rel='nofollow ugc'>x</a><a href='mailto:a@b'>m</a><a href='#f'>f</a>",
+    );
+    assert_eq!(document.canonical.unwrap().as_str(), "http://a.example/other/page");
+    assert_eq!(document.robots, RobotsMeta { noindex: true, nofollow: false });
+    assert_eq!(document.refresh.unwrap().as_str(), "http://a.example/other/next.html");
+    let hrefs: Vec<(&str, bool)> = document.links.iter().map(|l| (l.url.as_str(), l.nofollow)).collect();
+    assert_eq!(hrefs, [("http://a.example/other/x", true), ("mailto:a@b", false)]);
+}
+
+#[test]
+fn a_page_that_reloads_is_no_redirect() {
+    let base = Url::parse("http://a.example/").unwrap();
+    for (content, expected) in [
+        ("0; url=/x", Some("http://a.example/x")),
+        ("3,x", Some("http://a.example/x")),
+        ("300; url=/x", None),
+        ("30", None),
+        ("0; url=''", None),
+        ("x; url=/x", None),
+    ] {
+        assert_eq!(refresh_target(&base, content).as_ref().map(Url::as_str), expected, "{content}");
+    }
+}
+
+#[test]
+fn an_empty_page_has_no_text() {
+    let document = read("");
+    assert!(document.text.is_empty() && document.blocks.is_empty());
+}
+
+proptest! {
+    #[test]
+    fn text_is_always_from_the_page(words in prop::collection::vec("[a-z]{1,8}", 1..60), tags in prop::collection::vec("p|div|ul|li|a href=x|b|table|td|h2|/div|/p", 1..60)) {
+        let mut page = String::new();
+        for (word, tag) in words.iter().zip(tags.iter().cycle()) {
+            page += &format!("<{tag}>{word} ");
+        }
+        let document = read(&page);
+        for word in document.text.split_whitespace() {
+            prop_assert!(words.iter().any(|w| w == word), "{word} is not in the page");
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..3000)) {
+        let base = Url::parse("http://a.example/").unwrap();
+        let _ = extract(&base, None, &body, &Limits::default());
+    }
+}

@@ -1,0 +1,162 @@
+//! Language and its function words.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use rust_stemmers::Algorithm;
+use whatlang::{Detector, Lang};
+
+const STOPWORDS: &str = include_str!("../data/stopwords.txt");
+/// So many bytes are shown to the detector; more does not make it surer, only slower.
+const SAMPLE: usize = 900;
+
+static LISTS: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock::new(|| {
+    STOPWORDS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(": "))
+        .map(|(language, words)| (language, words.split(' ').collect()))
+        .collect()
+});
+
+/// The function words of a language, by its two-letter code; `None` for one without a list.
+pub(crate) fn stopwords(language: &str) -> Option<&'static HashSet<&'static str>> {
+    LISTS.get(language)
+}
+
+/// The function characters of Chinese, simplified and traditional.
+pub(crate) fn is_function_character(c: char) -> bool {
+    static SET: LazyLock<HashSet<char>> = LazyLock::new(|| {
+        LISTS.get("zh").into_iter().flatten().flat_map(|word| word.chars()).collect()
+    });
+    SET.contains(&c)
+}
+
+/// Whether `c` belongs to a script written without spaces: Han, kana.
+pub(crate) fn is_cjk(c: char) -> bool {
+    is_han(c) || is_kana(c)
+}
+
+pub(crate) fn is_han(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
+        | '\u{20000}'..='\u{3134F}' | '\u{3005}')
+}
+
+pub(crate) fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
+}
+
+/// The language of a text as a two-letter code, or `""` when it cannot be told. `declared` is the
+/// page's own `lang`; it decides only where the text is too short or the detector unsure.
+pub(crate) fn detect(text: &str, declared: Option<&str>) -> &'static str {
+    let declared = declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
+    let declared = || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
+    let sample = text.get(..text.floor_char_boundary(SAMPLE)).unwrap_or(text);
+    let (mut han, mut kana, mut letters) = (0usize, 0usize, 0usize);
+    for c in sample.chars().filter(|c| c.is_alphabetic()) {
+        letters += 1;
+        han += usize::from(is_han(c));
+        kana += usize::from(is_kana(c));
+    }
+    if (han + kana) * 10 > letters * 3 {
+        return if kana * 20 > han + kana { "ja" } else { "zh" };
+    }
+    if letters < 20 {
+        return declared().unwrap_or("");
+    }
+    match Detector::new().detect(sample) {
+        Some(info) if info.is_reliable() || declared().is_none() => code(info.lang()),
+        _ => declared().unwrap_or(""),
+    }
+}
+
+fn code(lang: Lang) -> &'static str {
+    match lang {
+        Lang::Eng => "en",
+        Lang::Deu => "de",
+        Lang::Fra => "fr",
+        Lang::Spa => "es",
+        Lang::Ita => "it",
+        Lang::Por => "pt",
+        Lang::Nld => "nl",
+        Lang::Dan => "da",
+        Lang::Nob => "no",
+        Lang::Swe => "sv",
+        Lang::Fin => "fi",
+        Lang::Hun => "hu",
+        Lang::Rus => "ru",
+        Lang::Ukr => "uk",
+        Lang::Bul => "bg",
+        Lang::Pol => "pl",
+        Lang::Ces => "cs",
+        Lang::Slk => "sk",
+        Lang::Slv => "sl",
+        Lang::Hrv => "hr",
+        Lang::Ron => "ro",
+        Lang::Tur => "tr",
+        Lang::Ell => "el",
+        Lang::Ara => "ar",
+        Lang::Pes => "fa",
+        Lang::Heb => "he",
+        Lang::Hin => "hi",
+        Lang::Ind => "id",
+        Lang::Vie => "vi",
+        Lang::Cat => "ca",
+        Lang::Kor => "ko",
+        Lang::Jpn => "ja",
+        Lang::Cmn => "zh",
+        _ => "",
+    }
+}
+
+/// The Snowball stemmer of a language.
+pub(crate) fn stemmer(language: &str) -> Option<Algorithm> {
+    Some(match language {
+        "ar" => Algorithm::Arabic,
+        "da" => Algorithm::Danish,
+        "de" => Algorithm::German,
+        "el" => Algorithm::Greek,
+        "en" => Algorithm::English,
+        "es" => Algorithm::Spanish,
+        "fi" => Algorithm::Finnish,
+        "fr" => Algorithm::French,
+        "hu" => Algorithm::Hungarian,
+        "it" => Algorithm::Italian,
+        "nl" => Algorithm::Dutch,
+        "no" => Algorithm::Norwegian,
+        "pt" => Algorithm::Portuguese,
+        "ro" => Algorithm::Romanian,
+        "ru" => Algorithm::Russian,
+        "sv" => Algorithm::Swedish,
+        "tr" => Algorithm::Turkish,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_told_apart() {
+        for (text, expected) in [
+            ("The weather was fine and we walked through the park for an hour.", "en"),
+            ("Das Wetter war schön, und wir gingen eine Stunde durch den Park.", "de"),
+            ("今天天气很好，我们在公园里散步。", "zh"),
+            ("我們昨天在臺北車站見面。", "zh"),
+            ("今日は天気がよかったので、公園を散歩しました。", "ja"),
+            ("", ""),
+        ] {
+            assert_eq!(detect(text, None), expected, "{text}");
+        }
+        assert_eq!(detect("Menu", Some("fr-CA")), "fr");
+    }
+
+    #[test]
+    fn every_list_is_there() {
+        for language in ["en", "de", "fr", "ru", "zh", "pl"] {
+            assert!(stopwords(language).is_some_and(|list| list.len() > 90), "{language}");
+        }
+        assert!(is_function_character('的') && !is_function_character('猫'));
+    }
+}

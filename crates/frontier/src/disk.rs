@@ -1,0 +1,190 @@
+//! The durable state in one redb file: what is known of each URL, and each host's queue.
+
+use std::path::{Path, PathBuf};
+
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+
+use crate::error::{Error, Result};
+use crate::{Entry, UrlKey};
+
+const VERSION: u64 = 1;
+const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+/// URL key -> state (one byte).
+const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
+/// (host key, sequence) -> depth and URL.
+const QUEUE: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("queue");
+/// Host name -> nothing: the list of hosts.
+const HOSTS: TableDefinition<'_, &str, ()> = TableDefinition::new("hosts");
+/// redb's page cache; the rest of the file stays on disk.
+const CACHE_BYTES: usize = 32 << 20;
+
+/// What is known of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum UrlState {
+    Queued = 0,
+    Done = 1,
+}
+
+/// Changes since the last commit.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) states: Vec<(UrlKey, UrlState)>,
+    pub(crate) queued: Vec<(u64, u64, Entry)>,
+    pub(crate) dequeued: Vec<(u64, u64)>,
+    pub(crate) hosts: Vec<String>,
+}
+
+impl Batch {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.states.is_empty() && self.queued.is_empty() && self.dequeued.is_empty()
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Disk {
+    db: Database,
+    path: PathBuf,
+}
+
+impl Disk {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let db = Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|e| match e {
+            DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
+            other => translate(path, other.into()),
+        })?;
+        let disk = Self { db, path: path.to_owned() };
+        disk.check_version()?;
+        Ok(disk)
+    }
+
+    fn check_version(&self) -> Result<()> {
+        match self.meta("version")? {
+            Some(bytes) if bytes == VERSION.to_le_bytes() => Ok(()),
+            Some(_) => Err(Error::Damaged {
+                path: self.path.clone(),
+                what: "written by another version: use that one, or start with --fresh".into(),
+            }),
+            None => self.write(|txn| {
+                txn.open_table(META)?.insert("version", VERSION.to_le_bytes().as_slice())?;
+                txn.open_table(URLS)?;
+                txn.open_table(QUEUE)?;
+                txn.open_table(HOSTS)?;
+                Ok(())
+            }),
+        }
+    }
+
+    pub(crate) fn meta(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        self.read(|txn| match txn.open_table(META) {
+            Ok(table) => Ok(table.get(name)?.map(|value| value.value().to_vec())),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(other) => Err(other.into()),
+        })
+    }
+
+    pub(crate) fn hosts(&self) -> Result<Vec<String>> {
+        self.read(|txn| {
+            let table = txn.open_table(HOSTS)?;
+            let mut hosts = Vec::new();
+            for row in table.iter()? {
+                hosts.push(row?.0.value().to_owned());
+            }
+            Ok(hosts)
+        })
+    }
+
+    pub(crate) fn each_url(&self, mut visit: impl FnMut(UrlKey, bool)) -> Result<()> {
+        self.read(|txn| {
+            for row in txn.open_table(URLS)?.iter()? {
+                let (key, state) = row?;
+                visit(key.value(), state.value() == UrlState::Done as u8);
+            }
+            Ok(())
+        })
+    }
+
+    /// The first `limit` queued entries of a host from sequence `from` on.
+    pub(crate) fn queue(&self, host: u64, from: u64, limit: usize) -> Result<Vec<(u64, Entry)>> {
+        self.read(|txn| {
+            let table = txn.open_table(QUEUE)?;
+            let mut entries = Vec::new();
+            for row in table.range((host, from)..=(host, u64::MAX))?.take(limit) {
+                let (key, value) = row?;
+                if let Some(entry) = Entry::decode(value.value()) {
+                    entries.push((key.value().1, entry));
+                }
+            }
+            Ok(entries)
+        })
+    }
+
+    /// The highest sequence number in use.
+    pub(crate) fn queued(&self) -> Result<(u64, u64)> {
+        self.read(|txn| {
+            let mut last = 0;
+            let mut count = 0;
+            for row in txn.open_table(QUEUE)?.iter()? {
+                last = last.max(row?.0.value().1);
+                count += 1;
+            }
+            Ok((count, last))
+        })
+    }
+
+    pub(crate) fn commit(&self, batch: &Batch, next: u64, payload: &[u8]) -> Result<()> {
+        self.write(|txn| {
+            {
+                let mut urls = txn.open_table(URLS)?;
+                for (key, state) in &batch.states {
+                    urls.insert(key, *state as u8)?;
+                }
+                let mut queue = txn.open_table(QUEUE)?;
+                for (host, sequence, entry) in &batch.queued {
+                    queue.insert((*host, *sequence), entry.encode().as_slice())?;
+                }
+                for key in &batch.dequeued {
+                    queue.remove(key)?;
+                }
+                let mut hosts = txn.open_table(HOSTS)?;
+                for host in &batch.hosts {
+                    hosts.insert(host.as_str(), ())?;
+                }
+                let mut meta = txn.open_table(META)?;
+                meta.insert("payload", payload)?;
+                meta.insert("next", next.to_le_bytes().as_slice())?;
+            }
+            Ok(())
+        })
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&redb::ReadTransaction) -> std::result::Result<T, redb::Error>,
+    ) -> Result<T> {
+        let run = || work(&self.db.begin_read()?);
+        run().map_err(|error| translate(&self.path, error))
+    }
+
+    fn write(
+        &self,
+        work: impl FnOnce(&redb::WriteTransaction) -> std::result::Result<(), redb::Error>,
+    ) -> Result<()> {
+        let run = || -> std::result::Result<(), redb::Error> {
+            let txn = self.db.begin_write()?;
+            work(&txn)?;
+            txn.commit()?;
+            Ok(())
+        };
+        run().map_err(|error| translate(&self.path, error))
+    }
+}
+
+fn translate(path: &Path, error: redb::Error) -> Error {
+    match error {
+        redb::Error::Io(source) if source.kind() != std::io::ErrorKind::InvalidData => {
+            Error::Io { path: path.to_owned(), source }
+        }
+        other => Error::Damaged { path: path.to_owned(), what: other.to_string() },
+    }
+}
