@@ -1,1 +1,27 @@
-//! One hop of a polite crawler: limits, address guard, robots.txt, WARC.
+/*!
+One hop of a polite crawler: a URL to a response, within limits, past an address guard.
+
+# Brief overview
+
+- [`Fetcher`] makes a request and counts every byte and second against [`Limits`]; redirects are
+  responses, so that scope, robots and guard are asked again at each hop.
+- [`AddressGuard`] judges the address that is dialled.
+- [`Robots`] reads robots.txt as RFC 9309 says; [`fetch_robots`] gets it.
+- [`warc`] writes and reads WARC 1.1.
+*/
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod client;
+mod decode;
+mod error;
+mod guard;
+mod limits;
+mod robots;
+pub mod warc;
+
+pub use client::{Fetcher, Options, Response};
+pub use error::{Error, Kind};
+pub use guard::AddressGuard;
+pub use limits::Limits;
+pub use robots::{Robots, RobotsAnswer, fetch_robots};

@@ -1,0 +1,98 @@
+//! Content-Encoding, undone within limits: a few bytes may stand for gigabytes.
+
+use std::io::Read;
+
+use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
+
+use crate::error::{Error, Kind};
+use crate::limits::Limits;
+
+/// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
+pub(crate) fn decode(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+    let mut body: Option<Vec<u8>> = None;
+    let layers: Vec<&str> =
+        encoding.split(',').map(str::trim).filter(|e| !e.is_empty() && !e.eq_ignore_ascii_case("identity")).collect();
+    if layers.len() > limits.max_encodings {
+        return Err(Error::new(Kind::Bomb, format!("{} encodings one over the other", layers.len())));
+    }
+    for layer in layers.iter().rev() {
+        let input = body.as_deref().unwrap_or(raw);
+        body = Some(one(input, &layer.to_ascii_lowercase(), limits)?);
+    }
+    Ok(body.unwrap_or_else(|| raw.to_vec()))
+}
+
+fn one(input: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+    match encoding {
+        "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), input.len(), limits),
+        // Some servers send raw deflate under this name, others zlib as the standard says.
+        "deflate" => read(ZlibDecoder::new(input), input.len(), limits)
+            .or_else(|error| match error.kind() {
+                Kind::Encoding => read(DeflateDecoder::new(input), input.len(), limits),
+                _ => Err(error),
+            }),
+        "br" => read(brotli_decompressor::Decompressor::new(input, 8192), input.len(), limits),
+        other => Err(Error::new(Kind::Encoding, format!("content-encoding {other:?}"))),
+    }
+}
+
+fn read(mut decoder: impl Read, wire: usize, limits: &Limits) -> Result<Vec<u8>, Error> {
+    let mut body = Vec::new();
+    let mut piece = [0; 16 * 1024];
+    loop {
+        let count = match decoder.read(&mut piece) {
+            Ok(0) => return Ok(body),
+            Ok(count) => count,
+            // A cut stream still holds its beginning; only nothing at all is an error.
+            Err(_) if !body.is_empty() => return Ok(body),
+            Err(error) => return Err(Error::new(Kind::Encoding, error.to_string())),
+        };
+        body.extend_from_slice(piece.get(..count).unwrap_or_default());
+        if body.len() > limits.max_body {
+            return Err(Error::new(Kind::Bomb, format!("over {} bytes decoded", limits.max_body)));
+        }
+        if body.len() > 64 * 1024 && body.len() / wire.max(1) > limits.max_ratio {
+            return Err(Error::new(Kind::Bomb, format!("grows over {} times", limits.max_ratio)));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use std::io::Write;
+
+    const TEXT: &[u8] = b"some text that is sent in several ways";
+
+    #[test]
+    fn the_three_encodings_and_their_spellings_are_read() {
+        let limits = Limits::default();
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(TEXT).unwrap();
+        let gz = gz.finish().unwrap();
+        let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
+        zlib.write_all(TEXT).unwrap();
+        let mut raw = DeflateEncoder::new(Vec::new(), Compression::fast());
+        raw.write_all(TEXT).unwrap();
+        assert_eq!(decode(&gz, "GZIP", &limits).unwrap(), TEXT);
+        assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
+        assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
+        assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);
+        assert_eq!(decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default().len() <= TEXT.len(), true);
+        assert_eq!(decode(TEXT, "gzip", &limits).unwrap_err().kind(), Kind::Encoding);
+        assert_eq!(decode(TEXT, "zstd", &limits).unwrap_err().kind(), Kind::Encoding);
+    }
+
+    #[test]
+    fn bombs_are_stopped() {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::best());
+        gz.write_all(&vec![0; 20 << 20]).unwrap();
+        let bomb = gz.finish().unwrap();
+        assert_eq!(decode(&bomb, "gzip", &Limits::default()).unwrap_err().kind(), Kind::Bomb);
+        let wide = Limits { max_ratio: 1_000_000, ..Limits::default() };
+        assert_eq!(decode(&bomb, "gzip", &wide).unwrap_err().kind(), Kind::Bomb);
+        assert_eq!(decode(&bomb, "gzip, gzip, gzip", &wide).unwrap_err().kind(), Kind::Bomb);
+    }
+}

@@ -1,0 +1,71 @@
+use std::fmt;
+
+/// What kind of failure a request met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// The address is private, loopback or otherwise not for the public.
+    PrivateAddress,
+    /// The name could not be resolved.
+    Dns,
+    /// The connection could not be made.
+    Connect,
+    /// The certificate or the handshake failed.
+    Tls,
+    /// A time limit was reached.
+    Timeout,
+    /// The body is larger than allowed.
+    TooLarge,
+    /// The body grows beyond all measure when it is decoded.
+    Bomb,
+    /// The Content-Encoding is unknown or the data does not match it.
+    Encoding,
+    /// The response is no HTTP, or ended early.
+    Protocol,
+}
+
+/// Why a request gave no response.
+#[derive(Clone, Debug)]
+pub struct Error {
+    kind: Kind,
+    detail: String,
+}
+
+impl Error {
+    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Self { kind, detail: detail.into() }
+    }
+
+    /// What happened.
+    pub const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The reason as `skipped.jsonl` writes it.
+    pub const fn reason(&self) -> &'static str {
+        match self.kind {
+            Kind::PrivateAddress => "private-address",
+            Kind::Dns => "dns",
+            Kind::Connect => "connect",
+            Kind::Tls => "tls",
+            Kind::Timeout => "timeout",
+            Kind::TooLarge => "too-large",
+            Kind::Bomb => "bomb",
+            Kind::Encoding => "encoding",
+            Kind::Protocol => "protocol",
+        }
+    }
+
+    /// Whether another try may succeed.
+    pub const fn is_transient(&self) -> bool {
+        matches!(self.kind, Kind::Connect | Kind::Timeout | Kind::Protocol | Kind::Dns)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.reason(), self.detail)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,187 @@
+//! Which addresses may be dialled. A crawler follows strangers' links, and must not be led into the
+//! network it runs in.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+use url::{Host, Url};
+
+/// The addresses a crawl may reach: every global one, and the exceptions given here.
+#[derive(Clone, Debug, Default)]
+pub struct AddressGuard {
+    /// Networks allowed though they are private (`--allow-private`).
+    pub allow: Vec<IpNet>,
+    /// Literal addresses or `localhost`, with their port, that a person wrote into the seeds.
+    pub exact: HashSet<(String, u16)>,
+}
+
+impl AddressGuard {
+    /// Allows exactly the host and port of a seed that is an address literal or `localhost`.
+    pub fn allow_seed(&mut self, seed: &Url) {
+        let literal = match seed.host() {
+            Some(Host::Domain(name)) => is_localhost(name),
+            Some(_) => true,
+            None => false,
+        };
+        if let (true, Some(host), Some(port)) =
+            (literal, seed.host_str(), seed.port_or_known_default())
+        {
+            self.exact.insert((host.to_owned(), port));
+        }
+    }
+
+    /// Whether a URL's host and port were allowed by name.
+    pub fn is_exact(&self, url: &Url) -> bool {
+        let key = (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default().unwrap_or(0));
+        self.exact.contains(&key)
+    }
+
+    /// Judges an address literal in a URL; names are judged when they are resolved.
+    pub fn permits_url(&self, url: &Url) -> bool {
+        if self.is_exact(url) {
+            return true;
+        }
+        match url.host() {
+            Some(Host::Ipv4(ip)) => self.permits(IpAddr::V4(ip)),
+            Some(Host::Ipv6(ip)) => self.permits(IpAddr::V6(ip)),
+            Some(Host::Domain(name)) if is_localhost(name) => {
+                self.permits(IpAddr::V4(Ipv4Addr::LOCALHOST))
+            }
+            Some(Host::Domain(_)) => true,
+            None => false,
+        }
+    }
+
+    /// Judges the address that is dialled.
+    pub fn permits(&self, ip: IpAddr) -> bool {
+        let ip = inner(ip);
+        is_global(ip) || self.allow.iter().any(|net| net.contains(&ip))
+    }
+
+    /// Whether `localhost` was allowed for some port, so that the name may be resolved.
+    pub(crate) fn knows_localhost(&self) -> bool {
+        self.exact.iter().any(|(host, _)| is_localhost(host))
+    }
+}
+
+pub(crate) fn is_localhost(name: &str) -> bool {
+    let name = name.trim_end_matches('.');
+    name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost")
+}
+
+/// The IPv4 address inside an IPv6 one that carries it: mapped, NAT64, 6to4.
+fn inner(ip: IpAddr) -> IpAddr {
+    let IpAddr::V6(v6) = ip else { return ip };
+    if let Some(v4) = v6.to_ipv4_mapped() {
+        return IpAddr::V4(v4);
+    }
+    let [a, b, c, d, e, f, g, h] = v6.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+    };
+    match (a, b) {
+        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => v4(g, h),
+        (0x2002, high) => v4(high, c),
+        _ => ip,
+    }
+}
+
+/// The IANA special-purpose registries, 2026: what is not listed there is global.
+fn is_global(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !V4.iter().any(|(net, bits)| matches_v4(ip, *net, *bits)),
+        IpAddr::V6(ip) => !V6.iter().any(|(net, bits)| matches_v6(ip, *net, *bits)),
+    }
+}
+
+const V4: &[([u8; 4], u32)] = &[
+    ([0, 0, 0, 0], 8),
+    ([10, 0, 0, 0], 8),
+    ([100, 64, 0, 0], 10),
+    ([127, 0, 0, 0], 8),
+    ([169, 254, 0, 0], 16),
+    ([172, 16, 0, 0], 12),
+    ([192, 0, 0, 0], 24),
+    ([192, 0, 2, 0], 24),
+    ([192, 88, 99, 0], 24),
+    ([192, 168, 0, 0], 16),
+    ([198, 18, 0, 0], 15),
+    ([198, 51, 100, 0], 24),
+    ([203, 0, 113, 0], 24),
+    ([224, 0, 0, 0], 4),
+    ([240, 0, 0, 0], 4),
+];
+
+const V6: &[([u16; 8], u32)] = &[
+    ([0, 0, 0, 0, 0, 0, 0, 0], 96),
+    ([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),
+    ([0x100, 0, 0, 0, 0, 0, 0, 0], 64),
+    ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
+    ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
+    ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
+    ([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16),
+    ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7),
+    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10),
+    ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10),
+    ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8),
+];
+
+fn matches_v4(ip: Ipv4Addr, net: [u8; 4], bits: u32) -> bool {
+    let mask = u32::MAX << (32 - bits);
+    (u32::from(ip) ^ u32::from(Ipv4Addr::from(net))) & mask == 0
+}
+
+fn matches_v6(ip: Ipv6Addr, net: [u16; 8], bits: u32) -> bool {
+    let mask = u128::MAX << (128 - bits);
+    (u128::from(ip) ^ u128::from(Ipv6Addr::from(net))) & mask == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_addresses_are_refused_in_every_spelling() {
+        let guard = AddressGuard::default();
+        for host in [
+            "127.0.0.1", "127.1", "2130706433", "0x7f.1", "017700000001", "10.1.2.3", "100.64.0.1",
+            "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.168.1.1", "0.0.0.0", "192.0.0.8",
+            "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.9", "224.0.0.1",
+            "255.255.255.255", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]",
+            "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[2001:db8::1]", "[fc00::1]", "[fd12::1]",
+            "[fe80::1]", "[fec0::1]", "[ff02::1]", "[::127.0.0.1]", "[100::1]", "localhost", "LOCALHOST",
+            "a.localhost", "localhost.", "192.88.99.1", "[2001::1]", "[64:ff9b:1::1]",
+        ] {
+            let url = Url::parse(&format!("http://{host}/")).unwrap();
+            assert!(!guard.permits_url(&url), "{host}");
+        }
+    }
+
+    #[test]
+    fn global_addresses_and_names_pass() {
+        let guard = AddressGuard::default();
+        for host in [
+            "8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "198.20.0.1", "192.0.1.1", "[2600::1]",
+            "[2a00:1450::1]", "[64:ff9b::808:808]", "[2002:808:808::]", "example.org",
+        ] {
+            let url = Url::parse(&format!("http://{host}/")).unwrap();
+            assert!(guard.permits_url(&url), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_seed_allows_its_own_host_and_port_only() {
+        let mut guard = AddressGuard::default();
+        guard.allow_seed(&Url::parse("http://127.0.0.1:8080/x").unwrap());
+        guard.allow_seed(&Url::parse("http://intranet.example/").unwrap());
+        assert!(guard.permits_url(&Url::parse("http://127.0.0.1:8080/y").unwrap()));
+        assert!(!guard.permits_url(&Url::parse("http://127.0.0.1:8081/").unwrap()));
+        assert!(!guard.permits_url(&Url::parse("http://127.0.0.2:8080/").unwrap()));
+        assert!(!guard.permits("10.0.0.1".parse().unwrap()));
+        guard.allow.push("10.0.0.0/24".parse().unwrap());
+        assert!(guard.permits("10.0.0.1".parse().unwrap()));
+        assert!(guard.permits("::ffff:10.0.0.1".parse().unwrap()));
+    }
+}

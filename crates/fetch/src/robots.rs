@@ -1,0 +1,211 @@
+//! robots.txt as RFC 9309 says.
+
+use std::time::Duration;
+
+use url::Url;
+
+use crate::client::Fetcher;
+use crate::error::Kind;
+
+/// Rules beyond this number are ignored.
+const MAX_RULES: usize = 20_000;
+/// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
+const MAX_REDIRECTS: usize = 5;
+
+/// The rules of one host for one robot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Robots {
+    rules: Vec<Rule>,
+    /// What the host asks robots to wait between requests.
+    pub crawl_delay: Option<Duration>,
+    /// The sitemaps it names.
+    pub sitemaps: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Rule {
+    allow: bool,
+    pattern: String,
+    line: usize,
+}
+
+/// What a host's robots.txt means for a crawl.
+#[derive(Clone, Debug)]
+pub enum RobotsAnswer {
+    /// These rules; none at all when the file is absent (any 4xx).
+    Rules(Robots),
+    /// A server error or no answer: RFC 9309, 2.3.1.4 says to assume that all is disallowed.
+    Unreachable(String),
+    /// The host's address is refused by the guard.
+    Refused,
+}
+
+impl Robots {
+    /// Reads a robots.txt for the robot whose product token is `agent`.
+    ///
+    /// All groups that name the agent are merged; without one, those of `*` (RFC 9309, 2.2.1).
+    pub fn parse(body: &[u8], agent: &str) -> Self {
+        let text = String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
+        let agent = agent.to_ascii_lowercase();
+        let mut own = Self::default();
+        let mut any = Self::default();
+        let mut own_named = false;
+        let mut sitemaps = Vec::new();
+        let (mut in_own, mut in_any, mut reading_agents) = (false, false, false);
+        for (number, line) in text.split(['\n', '\r']).enumerate() {
+            let line = line.split('#').next().unwrap_or_default();
+            let Some((key, value)) = line.split_once(':') else { continue };
+            let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+            match key.as_str() {
+                "user-agent" => {
+                    if !reading_agents {
+                        (in_own, in_any, reading_agents) = (false, false, true);
+                    }
+                    let name = product_token(value);
+                    if value == "*" {
+                        in_any = true;
+                    } else if name == agent {
+                        in_own = true;
+                        own_named = true;
+                    }
+                }
+                "allow" | "disallow" => {
+                    reading_agents = false;
+                    let rule = Rule { allow: key == "allow", pattern: normal(value), line: number + 1 };
+                    for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
+                        // An empty Disallow forbids nothing.
+                        if inside && !value.is_empty() && group.rules.len() < MAX_RULES {
+                            group.rules.push(rule.clone());
+                        }
+                    }
+                }
+                "crawl-delay" => {
+                    reading_agents = false;
+                    let delay = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
+                    let delay = delay.map(|s| Duration::from_secs_f64(s.min(86_400.0)));
+                    for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
+                        if inside {
+                            group.crawl_delay = delay.max(group.crawl_delay);
+                        }
+                    }
+                }
+                "sitemap" => sitemaps.push(value.to_owned()),
+                _ => {}
+            }
+        }
+        let mut robots = if own_named { own } else { any };
+        robots.sitemaps = sitemaps;
+        robots
+    }
+
+    /// Whether a URL may be fetched, and the line of the rule that says so.
+    ///
+    /// The longest matching pattern decides; at equal length, Allow (RFC 9309, 2.2.2).
+    pub fn allows(&self, url: &Url) -> (bool, Option<usize>) {
+        let mut path = url.path().to_owned();
+        if path == "/robots.txt" {
+            return (true, None);
+        }
+        if let Some(query) = url.query() {
+            path.push('?');
+            path.push_str(query);
+        }
+        let path = normal(&path);
+        let best = self
+            .rules
+            .iter()
+            .filter(|rule| matches(&rule.pattern, &path))
+            .max_by_key(|rule| (rule.pattern.len(), rule.allow));
+        best.map_or((true, None), |rule| (rule.allow, Some(rule.line)))
+    }
+}
+
+/// Fetches and reads the robots.txt of a URL's host.
+pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, agent: &str) -> RobotsAnswer {
+    let Ok(mut at) = url.join("/robots.txt") else {
+        return RobotsAnswer::Unreachable("no robots.txt address".into());
+    };
+    for _ in 0..=MAX_REDIRECTS {
+        let response = match fetcher.get_robots(&at).await {
+            Ok(response) => response,
+            Err(error) if error.kind() == Kind::PrivateAddress => return RobotsAnswer::Refused,
+            Err(error) => return RobotsAnswer::Unreachable(error.to_string()),
+        };
+        match (response.status, response.redirect()) {
+            (200..=299, _) => return RobotsAnswer::Rules(Robots::parse(&response.body, agent)),
+            (300..=399, Some(next)) => at = next,
+            (429, _) => return RobotsAnswer::Unreachable("status 429".into()),
+            (300..=499, _) => return RobotsAnswer::Rules(Robots::default()),
+            (status, _) => return RobotsAnswer::Unreachable(format!("status {status}")),
+        }
+    }
+    // More redirects than the RFC asks for: it may be taken as unavailable, so all is allowed.
+    RobotsAnswer::Rules(Robots::default())
+}
+
+/// The name before the version: `FooBot/1.2` is `foobot`.
+fn product_token(value: &str) -> String {
+    let end = value.find(|c: char| !(c.is_ascii_alphabetic() || c == '-' || c == '_'));
+    value.get(..end.unwrap_or(value.len())).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Percent-encoding made comparable: unreserved characters bare, everything else encoded in upper
+/// case (RFC 9309, 2.2.2).
+fn normal(path: &str) -> String {
+    let mut bytes = path.bytes().peekable();
+    let mut out = String::with_capacity(path.len());
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let mut ahead = bytes.clone();
+            let hex = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
+            if let (Some(high), Some(low)) = (hex(ahead.next()), hex(ahead.next())) {
+                let value = (high * 16 + low) as u8;
+                bytes = ahead;
+                if value.is_ascii_alphanumeric() || b"-._~".contains(&value) {
+                    out.push(char::from(value));
+                } else {
+                    out.push_str(&format!("%{value:02X}"));
+                }
+                continue;
+            }
+        }
+        if byte.is_ascii_graphic() {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+/// `*` stands for any characters, `$` at the end for the end.
+///
+/// # Complexity
+/// O(pattern x path), never exponential: only the last star is ever retried.
+fn matches(pattern: &str, path: &str) -> bool {
+    let (pattern, anchored) = match pattern.strip_suffix('$') {
+        Some(rest) => (rest, true),
+        None => (pattern, false),
+    };
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| path.strip_prefix(first)) else {
+        return false;
+    };
+    let mut last = None;
+    for part in parts {
+        if let Some(previous) = last.replace(part) {
+            let Some(at) = rest.find(previous) else { return false };
+            rest = rest.get(at + previous.len()..).unwrap_or_default();
+        }
+    }
+    match (last, anchored) {
+        (None, true) => rest.is_empty(),
+        (None, false) => true,
+        (Some(part), true) => rest.ends_with(part),
+        (Some(part), false) => rest.contains(part),
+    }
+}
+
+#[cfg(test)]
+#[path = "robots_tests.rs"]
+mod tests;

@@ -1,0 +1,80 @@
+use super::*;
+use proptest::prelude::*;
+
+fn allows(robots: &str, path: &str) -> bool {
+    let url = Url::parse(&format!("http://a.example{path}")).unwrap();
+    Robots::parse(robots.as_bytes(), "hapax").allows(&url).0
+}
+
+#[test]
+fn the_longest_match_decides_and_allow_wins_a_tie() {
+    let robots = "User-agent: *\nDisallow: /p\nAllow: /page\nDisallow: /page.htm\nAllow: /same\nDisallow: /same";
+    for (path, expected) in
+        [("/page", true), ("/page.htm", false), ("/private", false), ("/same", true), ("/other", true)]
+    {
+        assert_eq!(allows(robots, path), expected, "{path}");
+    }
+}
+
+#[test]
+fn sibling_prefixes_do_not_hide_each_other() {
+    assert!(!allows("User-agent: *\nDisallow: /a\nDisallow: /ab", "/ac"));
+    assert!(!allows("User-agent: *\nDisallow: /private\nDisallow: /private/reports/", "/private/secret.html"));
+}
+
+#[test]
+fn groups_of_one_agent_are_merged_and_hide_the_star() {
+    let robots = "User-agent: other\nDisallow: /\n\nUser-agent: HAPAX/2.0\nUser-agent: more\nDisallow: /one\n\
+        \nUser-agent: *\nDisallow: /\n\nuser-agent: hapax\nDisallow: /two # comment\nCrawl-delay: 2.5\n\
+        Sitemap: http://a.example/map.xml";
+    for (path, expected) in [("/one", false), ("/two", false), ("/three", true), ("/robots.txt", true)] {
+        assert_eq!(allows(robots, path), expected, "{path}");
+    }
+    let read = Robots::parse(robots.as_bytes(), "hapax");
+    assert_eq!(read.crawl_delay, Some(Duration::from_millis(2500)));
+    assert_eq!(read.sitemaps, ["http://a.example/map.xml"]);
+    assert_eq!(Robots::parse(robots.as_bytes(), "nobody").crawl_delay, None);
+}
+
+#[test]
+fn wildcards_and_the_end_mark_work() {
+    let robots = "User-agent: *\nDisallow: /*.php$\nDisallow: /x*/y\nDisallow: *?sid=\nDisallow: /end$";
+    for (path, expected) in [
+        ("/a.php", false),
+        ("/a.php5", true),
+        ("/a.php?x=1", true),
+        ("/x1/2/y/z", false),
+        ("/x/z", true),
+        ("/q?sid=1", false),
+        ("/end", false),
+        ("/end/", true),
+    ] {
+        assert_eq!(allows(robots, path), expected, "{path}");
+    }
+}
+
+#[test]
+fn percent_encoding_does_not_matter() {
+    let robots = "User-agent: *\nDisallow: /caf%c3%a9\nDisallow: /%7Euser\nDisallow: /中";
+    for path in ["/caf%C3%A9", "/café", "/~user/x", "/%E4%B8%AD"] {
+        assert!(!allows(robots, path), "{path}");
+    }
+}
+
+#[test]
+fn oddities_forbid_nothing() {
+    for robots in ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent *\nDisallow /"] {
+        assert!(allows(robots, "/x"), "{robots:?}");
+    }
+    assert!(!allows("\u{FEFF}User-agent: *\r\nDisallow: /x\r\n", "/x"));
+    assert!(!allows("User-agent: *\rDisallow: /x", "/x"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..500), path in "/[ -~]{0,60}") {
+        if let Ok(url) = Url::parse(&format!("http://a.example{path}")) {
+            let _ = Robots::parse(&body, "hapax").allows(&url);
+        }
+    }
+}

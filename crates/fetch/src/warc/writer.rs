@@ -1,0 +1,236 @@
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::payload_digest;
+use crate::client::Response;
+
+/// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
+/// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
+pub const NEAR_DUPLICATE_PROFILE: &str = "https://hapax-crawler.github.io/warc/near-duplicate/1.0";
+const IDENTICAL_PROFILE: &str =
+    "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+/// How a [`Writer`] writes.
+#[derive(Clone, Debug)]
+pub struct WarcOptions {
+    /// A new file is begun after so many bytes. Default 1 GiB.
+    pub max_file_bytes: u64,
+    /// Deflate level. Default 1: higher ones cost a core for a few percent.
+    pub level: u32,
+    /// What wrote the file, for its warcinfo record.
+    pub software: String,
+}
+
+impl Default for WarcOptions {
+    fn default() -> Self {
+        Self { max_file_bytes: 1 << 30, level: 1, software: "hapax".into() }
+    }
+}
+
+/// Where a record lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file's number: `pages-00001.warc.gz` is 1.
+    pub file: u32,
+    /// Where its gzip member begins.
+    pub offset: u64,
+}
+
+/// The page that a revisit record refers to.
+#[derive(Clone, Debug)]
+pub struct RefersTo {
+    /// Its WARC-Record-ID.
+    pub record: String,
+    /// Its URL.
+    pub url: String,
+    /// When it was fetched.
+    pub date: String,
+}
+
+/// What is written of a response.
+#[derive(Clone, Debug)]
+pub enum RecordKind {
+    /// The response itself.
+    Response,
+    /// It equals a page that was kept: its head only.
+    RevisitIdentical(RefersTo),
+    /// It nearly equals a page that was kept: its head and body.
+    RevisitNear(RefersTo),
+}
+
+/// Appends records to numbered files, each record a gzip member of its own.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    options: WarcOptions,
+    number: u32,
+    file: File,
+    length: u64,
+}
+
+impl Writer {
+    /// Opens file `number` in `folder` at `length` bytes: what lies behind was never acknowledged
+    /// and is cut off, and so is every later file.
+    ///
+    /// # Errors
+    /// From the file system.
+    pub fn open(folder: &Path, number: u32, length: u64, options: WarcOptions) -> io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let mut later = number + 1;
+        while folder.join(name(later)).exists() {
+            std::fs::remove_file(folder.join(name(later)))?;
+            later += 1;
+        }
+        let file = open(folder, number)?;
+        file.set_len(length)?;
+        let mut writer = Self { folder: folder.to_owned(), options, number, file, length };
+        writer.file.seek(SeekFrom::Start(length))?;
+        if length == 0 {
+            writer.info()?;
+        }
+        Ok(writer)
+    }
+
+    /// Appends a response as `kind`, fetched at `time`, under the record id `id`.
+    ///
+    /// # Errors
+    /// From the file system. After an error the position is that of before.
+    pub fn append(
+        &mut self,
+        kind: &RecordKind,
+        response: &Response,
+        time: SystemTime,
+        id: &str,
+    ) -> io::Result<Location> {
+        if self.length >= self.options.max_file_bytes {
+            self.rotate()?;
+        }
+        let (warc_type, refers, body): (_, _, &[u8]) = match kind {
+            RecordKind::Response => ("response", None, &response.raw),
+            RecordKind::RevisitIdentical(refers) => {
+                ("revisit", Some((refers, IDENTICAL_PROFILE)), &[])
+            }
+            RecordKind::RevisitNear(refers) => {
+                ("revisit", Some((refers, NEAR_DUPLICATE_PROFILE)), &response.raw)
+            }
+        };
+        let mut block = response.head();
+        block.extend(body);
+        let mut head = format!(
+            "WARC/1.1\r\nWARC-Type: {warc_type}\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
+             WARC-Target-URI: {}\r\nContent-Type: application/http;msgtype=response\r\n\
+             WARC-Payload-Digest: {}\r\nWARC-Block-Digest: {}\r\n",
+            format_time(time),
+            response.url,
+            payload_digest(&response.raw),
+            payload_digest(&block),
+        );
+        if let Some(peer) = response.peer {
+            head += &format!("WARC-IP-Address: {}\r\n", peer.ip());
+        }
+        if let Some((refers, profile)) = refers {
+            head += &format!(
+                "WARC-Profile: {profile}\r\nWARC-Refers-To: <{}>\r\n\
+                 WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\n",
+                refers.record, refers.url, refers.date
+            );
+        }
+        head += &format!("Content-Length: {}\r\n\r\n", block.len());
+        self.member(head.as_bytes(), &block)
+    }
+
+    /// Makes everything appended durable and says where the end is: the file's number and length.
+    ///
+    /// # Errors
+    /// From the file system.
+    pub fn sync(&mut self) -> io::Result<(u32, u64)> {
+        self.file.sync_data()?;
+        Ok((self.number, self.length))
+    }
+
+    fn info(&mut self) -> io::Result<()> {
+        let block = format!(
+            "software: {}\r\nformat: WARC File Format 1.1\r\n\
+             conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
+            self.options.software
+        );
+        let head = format!(
+            "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:hapax:warcinfo:{}>\r\nWARC-Date: {}\r\n\
+             WARC-Filename: {}\r\nContent-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
+            self.number,
+            format_time(SystemTime::now()),
+            name(self.number),
+            block.len()
+        );
+        self.member(head.as_bytes(), block.as_bytes()).map(|_| ())
+    }
+
+    fn member(&mut self, head: &[u8], block: &[u8]) -> io::Result<Location> {
+        let buffer = Vec::with_capacity(block.len() / 3 + 512);
+        let mut gz = GzEncoder::new(buffer, Compression::new(self.options.level));
+        gz.write_all(head)?;
+        gz.write_all(block)?;
+        gz.write_all(b"\r\n\r\n")?;
+        let member = gz.finish()?;
+        let location = Location { file: self.number, offset: self.length };
+        if let Err(error) = self.file.write_all(&member) {
+            // A full disk may have taken half of it.
+            self.file.set_len(self.length)?;
+            self.file.seek(SeekFrom::Start(self.length))?;
+            return Err(error);
+        }
+        self.length += member.len() as u64;
+        Ok(location)
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        self.file.sync_data()?;
+        let file = open(&self.folder, self.number + 1)?;
+        file.set_len(0)?;
+        self.file = file;
+        self.number += 1;
+        self.length = 0;
+        self.info()
+    }
+}
+
+fn open(folder: &Path, number: u32) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(folder.join(name(number)))?;
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
+}
+
+/// The name of file `number`.
+pub(super) fn name(number: u32) -> String {
+    format!("pages-{number:05}.warc.gz")
+}
+
+/// RFC 3339 in UTC with seconds, as WARC and the logs write times.
+///
+/// Days to dates after H. Hinnant, *chrono-Compatible Low-Level Date Algorithms*.
+pub fn format_time(time: SystemTime) -> String {
+    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let z = days + 719_468;
+    let (era, day_of_era) = (z / 146_097, z % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}

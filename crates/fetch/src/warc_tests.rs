@@ -1,0 +1,81 @@
+use super::*;
+use crate::client::Response;
+use std::time::{Duration, SystemTime};
+use url::Url;
+
+fn response(body: &str) -> Response {
+    Response {
+        url: Url::parse("http://a.example/x").unwrap(),
+        status: 200,
+        headers: vec![("content-type".into(), b"text/html".to_vec())],
+        raw: body.to_owned().into(),
+        body: body.to_owned().into(),
+        peer: None,
+        took: Duration::ZERO,
+    }
+}
+
+fn records(folder: &std::path::Path) -> Vec<Record> {
+    let file = std::fs::File::open(folder.join("pages-00001.warc.gz")).unwrap();
+    let mut reader = Reader::new(file, 1 << 20).unwrap();
+    std::iter::from_fn(|| reader.next_record().unwrap()).collect()
+}
+
+#[test]
+fn what_is_written_is_read_back_in_order_and_at_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_195_000);
+    let first = writer.append(&RecordKind::Response, &response("<p>one"), time, "urn:x:1").unwrap();
+    let refers = RefersTo { record: "urn:x:1".into(), url: "http://a.example/x".into(), date: format_time(time) };
+    let near = RecordKind::RevisitNear(refers.clone());
+    let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2").unwrap();
+    writer.append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3").unwrap();
+    let (number, length) = writer.sync().unwrap();
+
+    let all = records(folder.path());
+    let types: Vec<_> = all.iter().map(|r| r.header("warc-type").unwrap()).collect();
+    assert_eq!(types, ["warcinfo", "response", "revisit", "revisit"]);
+    let at = read_at(folder.path(), first.file, first.offset, 1 << 20).unwrap();
+    assert_eq!(at.header("warc-record-id"), Some("<urn:x:1>"));
+    let (status, headers, body) = http_parts(&at.block).unwrap();
+    assert_eq!((status, headers.len(), body), (200, 1, "<p>one".as_bytes()));
+    let at = read_at(folder.path(), second.file, second.offset, 1 << 20).unwrap();
+    assert_eq!(at.header("warc-refers-to"), Some("<urn:x:1>"));
+    assert!(at.block.ends_with(b"<p>one!"));
+    assert!(all[3].block.ends_with(b"\r\n\r\n"), "an identical page keeps its head only");
+
+    // What follows the committed length is cut off at the next open.
+    std::fs::OpenOptions::new().append(true).open(folder.path().join("pages-00001.warc.gz"))
+        .and_then(|mut f| std::io::Write::write_all(&mut f, b"half a record")).unwrap();
+    drop(Writer::open(folder.path(), number, length, WarcOptions::default()).unwrap());
+    assert_eq!(records(folder.path()).len(), 4);
+}
+
+#[test]
+fn a_full_file_gives_way_to_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = WarcOptions { max_file_bytes: 1, ..WarcOptions::default() };
+    let mut writer = Writer::open(folder.path(), 1, 0, options).unwrap();
+    let place = writer.append(&RecordKind::Response, &response("x"), SystemTime::now(), "urn:x:1").unwrap();
+    assert_eq!(place.file, 2);
+}
+
+#[test]
+fn a_cut_file_gives_its_whole_records_and_an_error() {
+    let mut reader = Reader::new(&b"WARC/1.0\r\nContent-Length: 2\r\n\r\nab\r\n\r\nWARC/1.0\r\nContent-Length: 9\r\n\r\nab"[..], 100).unwrap();
+    assert_eq!(reader.next_record().unwrap().unwrap().block, b"ab");
+    assert_eq!(reader.next_record().unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
+    let mut noise = Reader::new(&b"noise\n"[..], 100).unwrap();
+    assert_eq!(noise.next_record().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
+
+#[test]
+fn times_and_digests_are_as_others_write_them() {
+    let at = |s| format_time(SystemTime::UNIX_EPOCH + Duration::from_secs(s));
+    assert_eq!(at(0), "1970-01-01T00:00:00Z");
+    assert_eq!(at(951_782_399), "2000-02-28T23:59:59Z");
+    assert_eq!(at(951_782_400), "2000-02-29T00:00:00Z");
+    assert_eq!(at(1_795_195_000), "2026-11-20T17:16:40Z");
+    assert_eq!(payload_digest(b""), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
+}

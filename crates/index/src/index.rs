@@ -1,0 +1,362 @@
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use jieba_rs::Jieba;
+use tantivy::collector::{Count, TopDocs};
+use tantivy::directory::MmapDirectory;
+use tantivy::directory::error::{LockError, OpenDirectoryError};
+use tantivy::query::{QueryParser, RangeQuery};
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing,
+    TextOptions, Value,
+};
+use tantivy::snippet::SnippetGenerator;
+use tantivy::{Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+
+use crate::error::{Error, Result};
+use crate::tokenizer::MixedTokenizer;
+
+/// Memory of the writer before it writes a segment.
+const WRITER_BYTES: usize = 48 << 20;
+const TOKENIZER: &str = "mixed";
+/// Characters of a snippet.
+const SNIPPET: usize = 180;
+
+/// A page to be indexed.
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
+    /// The caller's number of the page, ascending.
+    pub id: u64,
+    /// Its URL.
+    pub url: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// Two-letter language code.
+    pub language: &'a str,
+    /// When it was fetched.
+    pub fetched: &'a str,
+    /// Where it lies in the archive, in the caller's words.
+    pub stored_at: &'a str,
+}
+
+/// One result of a search.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// The caller's number of the page.
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// The part of its text where the words stand.
+    pub snippet: String,
+    /// BM25.
+    pub score: f32,
+    /// Two-letter language code.
+    pub language: String,
+    /// When it was fetched.
+    pub fetched: String,
+    /// Where it lies in the archive.
+    pub stored_at: String,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fields {
+    id: Field,
+    url: Field,
+    title: Field,
+    text: Field,
+    language: Field,
+    fetched: Field,
+    stored_at: Field,
+}
+
+fn schema() -> (Schema, Fields) {
+    let mut builder = Schema::builder();
+    let indexing = TextFieldIndexing::default()
+        .set_tokenizer(TOKENIZER)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let text = TextOptions::default().set_indexing_options(indexing).set_stored();
+    let fields = Fields {
+        id: builder.add_u64_field("id", INDEXED | FAST | STORED),
+        url: builder.add_text_field("url", STRING | STORED),
+        title: builder.add_text_field("title", text.clone()),
+        text: builder.add_text_field("text", text),
+        language: builder.add_text_field("language", STRING | STORED),
+        fetched: builder.add_text_field("fetched", STORED),
+        stored_at: builder.add_text_field("stored_at", STORED),
+    };
+    (builder.build(), fields)
+}
+
+/// The writing side. One process at a time.
+pub struct Index {
+    path: PathBuf,
+    index: tantivy::Index,
+    writer: IndexWriter,
+    fields: Fields,
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Index").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Index {
+    /// Opens or creates the index in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
+    pub fn open(folder: &Path, jieba: &'static Jieba) -> Result<Self> {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
+        let (schema, fields) = schema();
+        let open = || -> tantivy::Result<(tantivy::Index, IndexWriter)> {
+            let directory = MmapDirectory::open(folder)?;
+            let index = tantivy::Index::open_or_create(directory, schema)?;
+            index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
+            let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
+            Ok((index, writer))
+        };
+        let (index, writer) = open().map_err(|error| translate(folder, error))?;
+        Ok(Self { path: folder.to_owned(), index, writer, fields })
+    }
+
+    /// Adds a page. Nothing is durable before [`commit`](Self::commit).
+    ///
+    /// # Errors
+    /// [`Error::Io`] or [`Error::Damaged`] from the writer's threads.
+    pub fn add(&mut self, page: &Page<'_>) -> Result<()> {
+        let mut document = TantivyDocument::new();
+        let fields = self.fields;
+        document.add_u64(fields.id, page.id);
+        document.add_text(fields.url, page.url);
+        document.add_text(fields.title, page.title);
+        document.add_text(fields.text, page.text);
+        document.add_text(fields.language, page.language);
+        document.add_text(fields.fetched, page.fetched);
+        document.add_text(fields.stored_at, page.stored_at);
+        self.writer.add_document(document).map(|_| ()).map_err(|e| translate(&self.path, e))
+    }
+
+    /// Removes every page with a number of `first` or above: what a crash left ahead of the other
+    /// stores.
+    ///
+    /// # Errors
+    /// From the writer.
+    pub fn delete_from(&mut self, first: u64) -> Result<()> {
+        let lower = Bound::Included(Term::from_field_u64(self.fields.id, first));
+        let query = RangeQuery::new(lower, Bound::Unbounded);
+        self.writer.delete_query(Box::new(query)).map(|_| ()).map_err(|e| translate(&self.path, e))
+    }
+
+    /// Makes everything added before durable.
+    ///
+    /// # Errors
+    /// From the writer or the file system.
+    pub fn commit(&mut self, sequence: u64) -> Result<()> {
+        let mut commit = || -> tantivy::Result<()> {
+            let mut prepared = self.writer.prepare_commit()?;
+            prepared.set_payload(&sequence.to_string());
+            prepared.commit()?;
+            // The rename of meta.json is durable only when its folder is.
+            self.index.directory().sync_directory()?;
+            Ok(())
+        };
+        commit().map_err(|error| translate(&self.path, error))
+    }
+
+    /// How many pages the last commit holds.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn len(&self) -> Result<u64> {
+        let count = || -> tantivy::Result<u64> { Ok(self.index.reader()?.searcher().num_docs()) };
+        count().map_err(|error| translate(&self.path, error))
+    }
+
+    /// Waits for merges that run in the background.
+    ///
+    /// # Errors
+    /// From the merging threads.
+    pub fn close(self) -> Result<()> {
+        let path = self.path;
+        self.writer.wait_merging_threads().map_err(|error| translate(&path, error))
+    }
+}
+
+/// The reading side: works beside a writer in another process, on the last commit.
+pub struct Searcher {
+    path: PathBuf,
+    reader: IndexReader,
+    index: tantivy::Index,
+    fields: Fields,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Searcher").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Searcher {
+    /// Opens the index in `folder` for reading.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without an index, else as [`Index::open`].
+    pub fn open(folder: &Path, jieba: &'static Jieba) -> Result<Self> {
+        if !folder.join("meta.json").exists() {
+            return Err(Error::Missing(folder.to_owned()));
+        }
+        let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
+            let index = tantivy::Index::open_in_dir(folder)?;
+            index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
+            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            Ok((index, reader))
+        };
+        let (index, reader) = open().map_err(|error| translate(folder, error))?;
+        Ok(Self { path: folder.to_owned(), reader, index, fields: schema().1 })
+    }
+
+    /// How many pages are indexed.
+    pub fn len(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The best `limit` pages for a query: words are all wanted, `"phrases"`, `-without`, `OR`.
+    /// The second value is how many there are in all.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a query that cannot be read, else from the files.
+    pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
+        let fields = self.fields;
+        let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
+        parser.set_conjunction_by_default();
+        parser.set_field_boost(fields.title, 2.0);
+        let query = parser.parse_query(query).map_err(|error| Error::Query(error.to_string()))?;
+        let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
+            let searcher = self.reader.searcher();
+            let collector = (TopDocs::with_limit(limit.max(1)).order_by_score(), Count);
+            let (top, count) = searcher.search(&query, &collector)?;
+            let mut snippets = SnippetGenerator::create(&searcher, &*query, fields.text)?;
+            snippets.set_max_num_chars(SNIPPET);
+            let mut hits = Vec::new();
+            for (score, address) in top.into_iter().take(limit) {
+                let document: TantivyDocument = searcher.doc(address)?;
+                hits.push(hit(&document, fields, score, &snippets));
+            }
+            Ok((hits, count))
+        };
+        run().map_err(|error| translate(&self.path, error))
+    }
+
+    /// The page with this number, without a snippet.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn page(&self, id: u64) -> Result<Option<Hit>> {
+        let term = Term::from_field_u64(self.fields.id, id);
+        let query = tantivy::query::TermQuery::new(term, IndexRecordOption::Basic);
+        let run = || -> tantivy::Result<Option<Hit>> {
+            let searcher = self.reader.searcher();
+            let top = searcher.search(&query, &TopDocs::with_limit(1).order_by_score())?;
+            let Some((score, address)) = top.into_iter().next() else { return Ok(None) };
+            let document: TantivyDocument = searcher.doc(address)?;
+            let snippets = SnippetGenerator::create(&searcher, &query, self.fields.text)?;
+            Ok(Some(hit(&document, self.fields, score, &snippets)))
+        };
+        run().map_err(|error| translate(&self.path, error))
+    }
+}
+
+fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
+    let text = |field| {
+        let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
+        value.unwrap_or_default()
+    };
+    let body = text(fields.text);
+    let mut snippet = snippets.snippet(&body).fragment().to_owned();
+    if snippet.is_empty() {
+        snippet = body.chars().take(SNIPPET).collect();
+    }
+    Hit {
+        id: document.get_first(fields.id).and_then(|value| value.as_u64()).unwrap_or_default(),
+        url: text(fields.url),
+        title: text(fields.title),
+        snippet: snippet.split_whitespace().collect::<Vec<_>>().join(" "),
+        score,
+        language: text(fields.language),
+        fetched: text(fields.fetched),
+        stored_at: text(fields.stored_at),
+    }
+}
+
+fn translate(path: &Path, error: TantivyError) -> Error {
+    let io = |source: &std::io::Error| Error::Io {
+        path: path.to_owned(),
+        source: std::io::Error::new(source.kind(), source.to_string()),
+    };
+    match &error {
+        TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
+        TantivyError::IoError(source) => io(source),
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => io(io_error),
+        // The writer's threads report their I/O errors as text only.
+        other if other.to_string().contains("No space left") => Error::Io {
+            path: path.to_owned(),
+            source: std::io::Error::new(std::io::ErrorKind::StorageFull, other.to_string()),
+        },
+        other => Error::Damaged { path: path.to_owned(), what: other.to_string() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::LazyLock;
+
+    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+
+    fn page(id: u64, title: &'static str, text: &'static str) -> Page<'static> {
+        Page { id, url: "http://a.example/", title, text, language: "en", fetched: "", stored_at: "1:0" }
+    }
+
+    #[test]
+    fn words_of_both_languages_are_found_and_what_is_ahead_can_be_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), &JIEBA).unwrap();
+        index.add(&page(0, "Rivers", "The river rose in the spring and fell in the autumn.")).unwrap();
+        index.add(&page(1, "编程", "我们在北京大学学习编程语言。")).unwrap();
+        index.add(&page(2, "Other", "A spring of steel.")).unwrap();
+        index.commit(7).unwrap();
+        assert!(matches!(Index::open(folder.path(), &JIEBA), Err(Error::Locked(_))));
+
+        let searcher = Searcher::open(folder.path(), &JIEBA).unwrap();
+        let ids = |query: &str| {
+            let mut ids: Vec<u64> = searcher.search(query, 9).unwrap().0.iter().map(|h| h.id).collect();
+            ids.sort_unstable();
+            ids
+        };
+        assert_eq!(ids("spring"), [0, 2]);
+        assert_eq!(ids("SPRING river"), [0]);
+        assert_eq!(ids("\"spring and fell\""), [0]);
+        assert_eq!(ids("北京大学"), [1]);
+        assert_eq!(ids("学习"), [1]);
+        assert!(matches!(searcher.search("a AND (", 9), Err(Error::Query(_))));
+        assert_eq!(searcher.page(1).unwrap().unwrap().title, "编程");
+        assert!(searcher.search("river", 1).unwrap().0[0].snippet.contains("river rose"));
+
+        index.delete_from(1).unwrap();
+        index.commit(8).unwrap();
+        assert_eq!(index.len().unwrap(), 1);
+        index.close().unwrap();
+        assert!(matches!(Searcher::open(Path::new("/nonexistent"), &JIEBA), Err(Error::Missing(_))));
+    }
+}
