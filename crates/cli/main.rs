@@ -1,1 +1,39 @@
-fn main() {}
+//! The binary `crawl`: arguments, the pipeline, progress and reports. Glue only; what Hapax is good
+//! at lives in the crates beside.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod args;
+mod commands;
+mod crawl;
+mod data;
+mod exit;
+mod output;
+mod settings;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let args = match args::Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // clap exits with 2, which here means a damaged data directory.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::COMPLETE };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    output::init_log(&args.common);
+    match commands::run(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            if exit::is_closed_pipe(&error) {
+                return ExitCode::SUCCESS;
+            }
+            output::error(&error);
+            ExitCode::from(exit::code_of(&error))
+        }
+    }
+}

@@ -117,7 +117,8 @@ impl Policy {
 
     /// Whether a candidate is confirmed, and with which similarity and threshold.
     ///
-    /// Without sketches on both sides the distance alone decides.
+    /// Without sketches on both sides the distance alone decides, and for short documents nothing
+    /// but equal text.
     pub fn confirm(
         &self,
         level: Level,
@@ -138,7 +139,10 @@ impl Policy {
         match similarity {
             Some(value) if value >= threshold => Some((similarity, Some(threshold))),
             Some(_) => None,
-            None => (level == Level::Hamming).then_some((None, None)),
+            None => {
+                let long = a.tokens.min(b.tokens) >= self.short_tokens;
+                (level == Level::Hamming && long).then_some((None, None))
+            }
         }
     }
 }

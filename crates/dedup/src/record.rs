@@ -16,7 +16,8 @@ pub struct Document<'a> {
     pub digest: Option<[u8; 16]>,
     /// Its sketch, for similarity; without one only the classic verdict is possible.
     pub sketch: Option<Sketch>,
-    /// How many content tokens it has. Zero means no text: such documents duplicate nothing.
+    /// How many content tokens it has; `u32::MAX` if unknown. Zero means no text: such documents
+    /// duplicate nothing.
     pub tokens: u32,
     /// Equal for documents of one site, where templates are shared and a stricter threshold holds.
     pub site: u64,

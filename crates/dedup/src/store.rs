@@ -338,10 +338,6 @@ impl Store {
             self.duplicates += 1;
         }
         if record.tokens == 0 || (record.of.is_some() && !self.options.keep_duplicates) {
-            // A duplicate's exact text still leads to its survivor.
-            if let (Some(of), Some(digest)) = (record.of, record.digest) {
-                self.by_digest.entry(digest).or_insert(of);
-            }
             return;
         }
         if let Some(digest) = record.digest {

@@ -5,6 +5,7 @@ use crate::charset::{CharsetSource, decode};
 use crate::content::{Reason, choose};
 use crate::lang::{detect, stopwords};
 use crate::parse::{ParseLimits, Truncation, parse};
+use crate::tokens::{Features, features};
 
 /// Limits of one page.
 #[derive(Clone, Debug)]
@@ -95,7 +96,34 @@ pub struct Document {
 /// A refresh after more seconds than this is a page that reloads, not a redirect.
 const MAX_REFRESH_SECONDS: f64 = 10.0;
 
+/// With fewer content words than this a page has little text of its own.
+pub const LITTLE_TEXT: u32 = 15;
+
+/// The text by which a page is indexed and compared.
+#[derive(Clone, Debug)]
+pub struct Basis {
+    /// The page's own text, or, if it has little, its title and all visible text.
+    pub text: String,
+    /// Whether it has little text of its own: then only equal pages are duplicates, for the rest
+    /// is the template that all pages of a site share.
+    pub little: bool,
+    /// Features of that text.
+    pub features: Features,
+}
+
 impl Document {
+    /// What the page is compared by; `hash` hashes the features.
+    pub fn basis(&self, hash: impl Fn(&[u8]) -> u64) -> Basis {
+        let own = features(&self.text, self.language, &hash);
+        if own.tokens >= LITTLE_TEXT {
+            return Basis { text: self.text.clone(), little: false, features: own };
+        }
+        let text = format!("{}\n{}", self.title, self.visible());
+        let mut all = features(&text, self.language, &hash);
+        all.shingles.clear();
+        Basis { text, little: true, features: all }
+    }
+
     /// All visible text, boilerplate too: for pages that have little text of their own.
     pub fn visible(&self) -> String {
         let lines: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();

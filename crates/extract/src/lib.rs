@@ -37,6 +37,8 @@ mod tokens;
 
 pub use charset::{CharsetSource, decode};
 pub use content::Reason;
-pub use document::{Block, Document, Limits, Link, RobotsMeta, extract, extract_plain};
+pub use document::{
+    Basis, Block, Document, LITTLE_TEXT, Limits, Link, RobotsMeta, extract, extract_plain,
+};
 pub use parse::{ParseLimits, Truncation};
 pub use tokens::{Features, RECIPE, features, for_each_token, jieba};

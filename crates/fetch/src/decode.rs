@@ -7,6 +7,14 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 
+/// Decodes a stored body by its Content-Encoding, within the default limits.
+///
+/// # Errors
+/// [`Kind::Bomb`] or [`Kind::Encoding`].
+pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
+    decode(raw, encoding, &Limits::default())
+}
+
 /// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
 pub(crate) fn decode(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut body: Option<Vec<u8>> = None;

@@ -21,6 +21,7 @@ mod robots;
 pub mod warc;
 
 pub use client::{Fetcher, Options, Response};
+pub use decode::decode_body;
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use limits::Limits;

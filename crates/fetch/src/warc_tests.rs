@@ -27,7 +27,7 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_195_000);
     let first = writer.append(&RecordKind::Response, &response("<p>one"), time, "urn:x:1").unwrap();
-    let refers = RefersTo { record: "urn:x:1".into(), url: "http://a.example/x".into(), date: format_time(time) };
+    let refers = RefersTo { record: "urn:x:1".into(), url: "http://a.example/x".into(), date: Some(format_time(time)) };
     let near = RecordKind::RevisitNear(refers.clone());
     let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2").unwrap();
     writer.append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3").unwrap();

@@ -104,8 +104,10 @@ pub struct HostState {
 pub struct Counts {
     /// Every URL ever seen.
     pub known: u64,
-    /// Waiting, those in flight among them.
+    /// Waiting, those in flight and deferred among them.
     pub queued: u64,
+    /// Given up for this run.
+    pub deferred: u64,
 }
 
 #[derive(Debug)]
@@ -129,6 +131,7 @@ struct State {
     ready: BinaryHeap<Reverse<(Instant, usize)>>,
     batch: Batch,
     queued: u64,
+    deferred: u64,
     next_sequence: u64,
 }
 
@@ -301,6 +304,13 @@ impl Frontier {
         }
     }
 
+    /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
+    pub fn defer(&self, lease: &Lease, now: Instant) {
+        let mut state = self.lock();
+        state.deferred += 1;
+        self.release(&mut state, lease, Duration::ZERO, now);
+    }
+
     /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
     pub fn set_delay(&self, host: &str, delay: Duration) {
         let mut state = self.lock();
@@ -339,7 +349,7 @@ impl Frontier {
     /// How many URLs are where.
     pub fn counts(&self) -> Counts {
         let state = self.lock();
-        Counts { known: state.seen.len() as u64, queued: state.queued }
+        Counts { known: state.seen.len() as u64, queued: state.queued, deferred: state.deferred }
     }
 
     /// Every host, in the order of its first URL.

@@ -66,7 +66,7 @@ fn what_was_committed_survives_and_what_was_in_flight_comes_again() {
     }
     let frontier = open(folder.path(), 0);
     assert_eq!(frontier.payload().unwrap(), b"position");
-    assert_eq!(frontier.counts(), Counts { known: 1000, queued: 999 });
+    assert_eq!(frontier.counts(), Counts { known: 1000, queued: 999, deferred: 0 });
     let mut urls = Vec::new();
     while let Some(lease) = lease(&frontier, Instant::now()) {
         urls.push(lease.entry.url.path().to_owned());

@@ -48,8 +48,8 @@ pub struct RefersTo {
     pub record: String,
     /// Its URL.
     pub url: String,
-    /// When it was fetched.
-    pub date: String,
+    /// When it was fetched, if that is known.
+    pub date: Option<String>,
 }
 
 /// What is written of a response.
@@ -136,9 +136,12 @@ impl Writer {
         if let Some((refers, profile)) = refers {
             head += &format!(
                 "WARC-Profile: {profile}\r\nWARC-Refers-To: <{}>\r\n\
-                 WARC-Refers-To-Target-URI: {}\r\nWARC-Refers-To-Date: {}\r\n",
-                refers.record, refers.url, refers.date
+                 WARC-Refers-To-Target-URI: {}\r\n",
+                refers.record, refers.url
             );
+            if let Some(date) = &refers.date {
+                head += &format!("WARC-Refers-To-Date: {date}\r\n");
+            }
         }
         head += &format!("Content-Length: {}\r\n\r\n", block.len());
         self.member(head.as_bytes(), &block)

@@ -1,0 +1,185 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+use crate::exit;
+use crate::settings::Settings;
+
+/// The crawler that keeps each page once.
+///
+/// Fetches the pages below the seeds politely, keeps each text once, and makes it searchable. Run
+/// again on the same data directory, it goes on where it stopped.
+#[derive(Parser, Debug)]
+#[command(
+    name = "crawl",
+    version,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    arg_required_else_help = true,
+    after_help = format!("Examples:\n  crawl demo\n  crawl --seeds seeds.txt\n  crawl --seeds seeds.txt --max-pages 1000 --delay 500ms\n  crawl search 'long river'\n  crawl duplicates list\n\n{}", exit::HELP)
+)]
+pub(crate) struct Args {
+    /// Another job than crawling
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// The main job
+    #[command(flatten)]
+    pub(crate) crawl: CrawlArgs,
+    /// Everywhere
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+/// Flags of every command.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub(crate) struct Common {
+    /// Only errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// More of what happens; twice for everything
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Settings file (TOML, same names as the flags)
+    #[arg(long, global = true, value_name = "FILE", env = "HAPAX_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// No live progress
+    #[arg(long, global = true)]
+    pub(crate) no_progress: bool,
+}
+
+/// Where the data lies.
+#[derive(ClapArgs, Clone, Debug)]
+pub(crate) struct Data {
+    /// The data directory
+    #[arg(long, value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
+    pub(crate) data: PathBuf,
+}
+
+/// The main job.
+#[derive(ClapArgs, Clone, Debug)]
+pub(crate) struct CrawlArgs {
+    /// File with one URL a line; - reads stdin
+    #[arg(long, value_name = "FILE")]
+    pub(crate) seeds: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data: Data,
+    /// Begin anew: removes what is in the data directory (needs --yes if there is something)
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Yes, remove it
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+/// Everything but the main job.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Crawl a small site of its own on loopback and show what was found: no network needed
+    Demo {
+        /// Where the demo's data goes [default: a new folder in the temporary directory]
+        #[arg(long, value_name = "DIR")]
+        data: Option<PathBuf>,
+    },
+    /// Take stored pages through the same line: WARC, HTML, folders; - reads JSONL
+    Pages {
+        /// .warc, .warc.gz, .html, .txt, folders, or - for JSONL on stdin
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        settings: Settings,
+    },
+    /// Search the index, Chinese too
+    #[command(after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json")]
+    Search {
+        /// Words, all wanted; "a phrase"; -without; a OR b
+        #[arg(required = true)]
+        query: Vec<String>,
+        /// Results
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// The log of discarded duplicates
+    #[command(subcommand)]
+    Duplicates(Duplicates),
+    /// What a data directory holds, and whether the crawl is complete
+    Status {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Pages in, one JSON document a line out; every block says why it was kept or dropped
+    Extract {
+        /// HTML files, also gzipped; - reads a page from stdin
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// The text alone
+        #[arg(long)]
+        text: bool,
+    },
+    /// Text or pages in, fingerprint and name out
+    Fingerprint {
+        /// Files, also gzipped; - reads stdin
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Documents (JSONL) on stdin, verdicts (JSONL) on stdout
+    #[command(after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen")]
+    Dedup {
+        #[command(flatten)]
+        data: Data,
+        /// Also print all stored documents that a document duplicates, and store duplicates
+        #[arg(long)]
+        all_matches: bool,
+        #[command(flatten)]
+        settings: Settings,
+    },
+    /// Shell completions on stdout
+    Completions {
+        /// bash, zsh, fish, elvish, powershell
+        shell: clap_complete::Shell,
+    },
+    /// Man page on stdout
+    Man,
+}
+
+/// The log of discarded duplicates.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Duplicates {
+    /// What was discarded, newest last
+    List {
+        /// Only this host
+        #[arg(long)]
+        host: Option<String>,
+        /// Only this kind: exact, near, canonical, alias
+        #[arg(long)]
+        kind: Option<String>,
+        /// At most so many
+        #[arg(long)]
+        limit: Option<usize>,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// One discarded page beside the page that was kept
+    Show {
+        /// The id in the list, or the URL
+        page: String,
+        #[command(flatten)]
+        data: Data,
+    },
+}

@@ -1,0 +1,218 @@
+//! `crawl dedup`: documents in, verdicts out, for pipes and other languages.
+
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::Result;
+use hapax_dedup::Neighbour;
+use hapax_fetch::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::pages::read_named;
+use crate::crawl::{Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document};
+use crate::data::DataDir;
+use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::settings::Settings;
+
+/// A batch becomes durable in one step.
+const BATCH: usize = 512;
+const BATCH_AGE: Duration = Duration::from_millis(50);
+/// So long a batch waits for a line that is on its way through the pipe.
+const PAUSE: Duration = Duration::from_millis(1);
+/// A longer line is an error.
+const MAX_LINE: usize = 64 << 20;
+
+/// One document of the input.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Item {
+    pub(super) id: String,
+    pub(super) url: Option<String>,
+    title: Option<String>,
+    content_type: Option<String>,
+    text: Option<String>,
+    html: Option<String>,
+    path: Option<String>,
+}
+
+impl Item {
+    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+        if line.len() > MAX_LINE {
+            return Err(format!("a line of more than {MAX_LINE} bytes"));
+        }
+        serde_json::from_slice(line).map_err(|error| error.to_string())
+    }
+
+    /// The content type and bytes, from whichever of the three ways was used.
+    pub(super) fn body(&self) -> Result<(String, Vec<u8>), String> {
+        let given = self.content_type.clone();
+        match (&self.text, &self.html, &self.path) {
+            (Some(text), None, None) => Ok(("text/plain".into(), text.clone().into_bytes())),
+            (None, Some(html), None) => {
+                Ok((given.unwrap_or_else(|| "text/html".into()), html.clone().into_bytes()))
+            }
+            (None, None, Some(path)) => {
+                let name = path.strip_suffix(".gz").unwrap_or(path);
+                let kind = if name.ends_with(".txt") { "text/plain" } else { "text/html" };
+                Ok((given.unwrap_or_else(|| kind.into()), read_named(path)?))
+            }
+            _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
+        }
+    }
+
+    fn page(&self) -> Result<PageWork, String> {
+        let (content_type, body) = self.body()?;
+        let url = self.url.as_deref().and_then(|url| Url::parse(url).ok());
+        // An id is no address; this one has no host, so the document belongs to no site.
+        let url = url.or_else(|| Url::parse("urn:hapax:document").ok()).ok_or("no URL")?;
+        let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
+        let mut document = read_document(kind, &url, Some(&content_type), &body);
+        if let Some(title) = &self.title {
+            document.title.clone_from(title);
+        }
+        document.canonical = None;
+        let body = bytes::Bytes::from(body);
+        let response = Response {
+            url: url.clone(),
+            status: 200,
+            headers: Vec::new(),
+            raw: body.clone(),
+            body,
+            peer: None,
+            took: Duration::ZERO,
+        };
+        let mut page = PageWork::from_document(None, url, response, document, SystemTime::now());
+        page.key = Some(self.id.clone());
+        Ok(page)
+    }
+}
+
+pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
+    let parts = Parts { policy: settings.policy()?, warc: false, index: false, keep_duplicates: all_matches };
+    let data = DataDir::open(root)?;
+    let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
+    let lines = read_lines();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut number = 0u64;
+    let mut bad = false;
+    while let Ok(first) = lines.recv() {
+        let mut answers: Vec<Value> = Vec::new();
+        for line in batch(first, &lines) {
+            number += 1;
+            let line = line?;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let answer = answer(&line, &mut committer, all_matches)?;
+            answers.push(answer.unwrap_or_else(|(id, what)| {
+                bad = true;
+                match id {
+                    Some(id) => json!({"id": id, "line": number, "error": what}),
+                    None => json!({"line": number, "error": what}),
+                }
+            }));
+        }
+        committer.commit(true)?;
+        for answer in answers {
+            writeln!(out, "{answer}")?;
+        }
+        out.flush()?;
+    }
+    committer.close()?;
+    Ok(if bad { BAD_INPUT } else { COMPLETE })
+}
+
+/// A verdict, or what is wrong with the line.
+#[expect(clippy::type_complexity, reason = "used once")]
+fn answer(
+    line: &[u8],
+    committer: &mut Committer,
+    all_matches: bool,
+) -> Result<Result<Value, (Option<String>, String)>> {
+    let item = match Item::parse(line) {
+        Ok(item) => item,
+        Err(what) => {
+            let id = serde_json::from_slice::<Value>(line).ok();
+            let id = id.and_then(|value| value.get("id")?.as_str().map(str::to_owned));
+            return Ok(Err((id, what)));
+        }
+    };
+    if let Some(id) = committer.store_mut().id_of(item.id.as_bytes()) {
+        let record = committer.store_mut().record(id)?;
+        let fingerprint = record.map(|record| record.fingerprint.to_string());
+        return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
+    }
+    let page = match item.page() {
+        Ok(page) => page,
+        Err(what) => return Ok(Err((Some(item.id), what))),
+    };
+    let matches: Vec<Neighbour> = if all_matches {
+        committer.store_mut().matches(&dedup_document(&page, item.id.as_bytes()))
+    } else {
+        Vec::new()
+    };
+    let fingerprint = page.fingerprint.to_string();
+    let mut row = match committer.page(&page)? {
+        Outcome::Duplicate(of) => json!({
+            "id": item.id, "verdict": "duplicate", "of": {"id": key_of(committer, of.id)?},
+            "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
+        }),
+        Outcome::New | Outcome::Known => {
+            json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint})
+        }
+    };
+    if let Some(object) = row.as_object_mut() {
+        object.insert("tokens".into(), page.basis.features.tokens.into());
+        if all_matches {
+            let mut list = Vec::new();
+            for of in matches {
+                let id = key_of(committer, of.id)?;
+                list.push(json!({"id": id, "distance": of.distance, "similarity": of.similarity}));
+            }
+            object.insert("matches".into(), list.into());
+        }
+    }
+    Ok(Ok(row))
+}
+
+fn key_of(committer: &mut Committer, id: u64) -> Result<String> {
+    let record = committer.store_mut().record(id)?;
+    Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
+}
+
+/// Lines of stdin, read ahead by a thread of their own.
+fn read_lines() -> Receiver<io::Result<Vec<u8>>> {
+    let (send, receive) = sync_channel(2 * BATCH);
+    std::thread::spawn(move || {
+        let mut input = BufReader::with_capacity(1 << 18, io::stdin());
+        loop {
+            let mut line = Vec::new();
+            let read = input.read_until(b'\n', &mut line);
+            let line = match read {
+                Ok(0) => return,
+                Ok(_) => Ok(line),
+                Err(error) => Err(error),
+            };
+            if send.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receive
+}
+
+fn batch(first: io::Result<Vec<u8>>, lines: &Receiver<io::Result<Vec<u8>>>) -> Vec<io::Result<Vec<u8>>> {
+    let started = Instant::now();
+    let mut batch = vec![first];
+    while batch.len() < BATCH && started.elapsed() < BATCH_AGE {
+        match lines.recv_timeout(PAUSE) {
+            Ok(line) => batch.push(line),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    batch
+}

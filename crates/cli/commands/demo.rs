@@ -1,0 +1,95 @@
+//! `crawl demo`: a small web of its own on loopback, crawled at once.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use url::Url;
+
+use super::demo_site::{HOSTS, answer};
+use super::main_job::{resume, shown};
+use crate::args::Common;
+use crate::crawl::print_summary;
+use crate::data::DataDir;
+use crate::settings::Settings;
+
+/// Bytes of a request's head.
+const MAX_REQUEST: usize = 16 * 1024;
+
+pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
+    let folder = data.unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
+    let data = DataDir::open(&folder)?;
+    data.clear()?;
+    let mut listeners = Vec::new();
+    for _ in HOSTS {
+        listeners.push(TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback is free")?);
+    }
+    let mut ports = Vec::new();
+    for listener in &listeners {
+        ports.push(listener.local_addr()?.port());
+    }
+    let seeds: Vec<Url> = ports
+        .iter()
+        .map(|port| Url::parse(&format!("http://127.0.0.1:{port}/")))
+        .collect::<Result<_, _>>()?;
+    // The servers end with the process.
+    for (host, listener) in listeners.into_iter().enumerate() {
+        let ports = ports.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let ports = ports.clone();
+                std::thread::spawn(move || {
+                    let _ = serve(stream, host, &ports);
+                });
+            }
+        });
+    }
+    let mut out = std::io::stdout();
+    if !common.quiet {
+        writeln!(out, "A small web on this machine: a magazine, a mirror of it in another template, and a Chinese site.")?;
+        for (host, seed) in HOSTS.iter().zip(&seeds) {
+            writeln!(out, "  {seed:<26} {host}")?;
+        }
+        writeln!(out, "Its pages come with advertisements, session ids, print versions, a calendar without end and a\nforbidden folder. Each text should be kept once.")?;
+    }
+    let settings = Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
+    let summary = resume(&data, seeds, settings, common)?;
+    if !common.quiet {
+        print_summary(&summary)?;
+        let data = shown(&folder);
+        writeln!(out, "\nTry next:")?;
+        writeln!(out, "  crawl search lighthouse --data {data}")?;
+        writeln!(out, "  crawl search 北京 --data {data}")?;
+        writeln!(out, "  crawl duplicates list --data {data}")?;
+        writeln!(out, "  crawl --seeds seeds.txt          your own seeds, one URL a line")?;
+    }
+    Ok(summary.code())
+}
+
+fn serve(mut stream: TcpStream, host: usize, ports: &[u16]) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    loop {
+        let count = stream.read(&mut piece)?;
+        if count == 0 || head.len() > MAX_REQUEST {
+            return Ok(());
+        }
+        head.extend_from_slice(piece.get(..count).unwrap_or_default());
+        if head.windows(4).any(|window| window == b"\r\n\r\n") {
+            break;
+        }
+    }
+    let head = String::from_utf8_lossy(&head);
+    let path = head.split(' ').nth(1).unwrap_or("/");
+    let (status, content_type, extra, body) = answer(host, path, ports);
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n{extra}Connection: close\r\n\r\n",
+        body.len()
+    )?;
+    stream.write_all(&body)?;
+    stream.flush()
+}

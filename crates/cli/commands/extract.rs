@@ -1,0 +1,93 @@
+//! `crawl extract` and `crawl fingerprint`.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use hapax_dedup::Simhash;
+use hapax_extract::{Document, Reason};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::input::read;
+use crate::crawl::{HASH, Kind, read_document};
+use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::output::escape;
+
+/// Links of a page without an address are resolved against this.
+const BASE: &str = "http://localhost/";
+
+pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
+    each(files, |path, bytes, out| {
+        let document = html(bytes)?;
+        if text_only {
+            return Ok(writeln!(out, "{}", document.text)?);
+        }
+        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let blocks: Vec<Value> = document
+            .blocks
+            .iter()
+            .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str()}))
+            .collect();
+        let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
+        let row = json!({
+            "path": path.display().to_string(),
+            "title": document.title,
+            "language": document.language,
+            "text": document.text,
+            "blocks": blocks,
+            "links": links,
+            "canonical": document.canonical.as_ref().map(Url::as_str),
+            "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
+            "charset": document.charset,
+            "truncated": document.truncated.is_some(),
+            "little_text": basis.little,
+            "fingerprint": fingerprint_of(&basis.features.words).to_string(),
+            "tokens": basis.features.tokens,
+        });
+        Ok(writeln!(out, "{row}")?)
+    })
+}
+
+pub(super) fn fingerprint(files: &[PathBuf]) -> Result<u8> {
+    each(files, |path, bytes, out| {
+        let start = bytes.trim_ascii_start();
+        let document = if start.starts_with(b"<") {
+            html(bytes)?
+        } else {
+            read_document(Kind::Plain, &Url::parse(BASE)?, None, bytes)
+        };
+        let basis = document.basis(|bytes| HASH.hash(bytes));
+        Ok(writeln!(out, "{}\t{}", fingerprint_of(&basis.features.words), escape(&path.display().to_string()))?)
+    })
+}
+
+fn html(bytes: &[u8]) -> Result<Document> {
+    Ok(read_document(Kind::Html, &Url::parse(BASE)?, None, bytes))
+}
+
+fn fingerprint_of(words: &[u64]) -> hapax_dedup::Fingerprint {
+    let mut simhash = Simhash::new();
+    words.iter().for_each(|&word| simhash.add(word, 1));
+    simhash.finish()
+}
+
+/// Works on each file; one that cannot be read is reported, and the rest goes on.
+fn each(
+    files: &[PathBuf],
+    mut work: impl FnMut(&Path, &[u8], &mut dyn Write) -> Result<()>,
+) -> Result<u8> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut code = COMPLETE;
+    for path in files {
+        match read(path) {
+            Ok(bytes) => work(path, &bytes, &mut out)?,
+            Err(error) => {
+                crate::output::error(&anyhow::anyhow!("{}: {error}", path.display()));
+                code = BAD_INPUT;
+            }
+        }
+    }
+    out.flush()?;
+    Ok(code)
+}

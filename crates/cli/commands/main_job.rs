@@ -1,0 +1,80 @@
+//! `crawl --seeds FILE`.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::Result;
+use url::Url;
+
+use crate::args::{Common, CrawlArgs};
+use crate::crawl::{Job, Summary, crawl, print_summary, read_seeds};
+use crate::data::DataDir;
+use crate::exit::{USAGE, coded};
+use crate::settings::Settings;
+
+/// Flags over the settings file.
+pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
+    match &common.config {
+        Some(path) => Ok(flags.or(Settings::read(path)?)),
+        None => Ok(flags),
+    }
+}
+
+pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
+    let settings = with_file(args.settings.clone(), common)?;
+    // Everything that can be wrong in the arguments is said before the disk is touched.
+    settings.policy()?;
+    settings.delay()?;
+    let seeds = args.seeds.as_deref().map(read_seeds).transpose()?;
+    if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
+        return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
+    }
+    let data = DataDir::open(&args.data.data)?;
+    if args.fresh {
+        let holds_something = data.saved().map_or(true, |saved| saved.is_some());
+        if holds_something && !args.yes {
+            return Err(coded(
+                USAGE,
+                format!("--fresh would remove the crawl in {}: add --yes to do so", data.root().display()),
+            ));
+        }
+        data.clear()?;
+    }
+    let summary = resume(&data, seeds.unwrap_or_default(), settings, common)?;
+    if !common.quiet {
+        print_summary(&summary)?;
+    }
+    Ok(summary.code())
+}
+
+/// Crawls in an open data directory: the settings and seeds of earlier runs are taken up.
+pub(super) fn resume(data: &DataDir, seeds: Vec<Url>, flags: Settings, common: &Common) -> Result<Summary> {
+    let saved = data.saved()?.unwrap_or_default();
+    let settings = flags.or(saved.settings);
+    let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
+    for seed in seeds {
+        if !all.contains(&seed) {
+            all.push(seed);
+        }
+    }
+    data.save(all.iter().map(Url::to_string).collect(), &settings)?;
+    warn_without_contact(&all, &settings);
+    let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
+    crawl(data, &Job { seeds: all, settings, progress })
+}
+
+/// A crawl of strangers' hosts should say whom to ask about it.
+fn warn_without_contact(seeds: &[Url], settings: &Settings) {
+    let public = seeds.iter().any(|seed| {
+        let host = seed.host_str().unwrap_or_default();
+        matches!(seed.host(), Some(url::Host::Domain(_))) && host.contains('.') && !host.ends_with(".localhost")
+    });
+    if public && settings.contact.is_none() && settings.user_agent.is_none() {
+        tracing::warn!("no --contact: webmasters cannot ask about this crawl; give a URL or a mail address");
+    }
+}
+
+/// The data directory's path as a person would type it.
+pub(super) fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

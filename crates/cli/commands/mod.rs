@@ -1,0 +1,61 @@
+//! One file a command.
+
+mod dedup;
+mod demo;
+mod demo_site;
+mod duplicates;
+mod extract;
+mod input;
+mod main_job;
+mod pages;
+mod search;
+mod show;
+mod status;
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::CommandFactory;
+
+use crate::args::{Args, Command, Duplicates};
+use crate::exit;
+
+/// Runs what was asked for and returns the exit code.
+pub(crate) fn run(args: Args) -> Result<u8> {
+    let common = args.common;
+    match args.command {
+        None => main_job::run(&args.crawl, &common),
+        Some(Command::Demo { data }) => demo::run(data, &common),
+        Some(Command::Pages { files, data, settings }) => {
+            pages::run(&files, &data.data, main_job::with_file(settings, &common)?, &common)
+        }
+        Some(Command::Search { query, limit, json, data }) => {
+            search::run(&query.join(" "), limit, json, &data.data)
+        }
+        Some(Command::Duplicates(Duplicates::List { host, kind, limit, json, data })) => {
+            duplicates::list(&duplicates::Filter { host, kind, limit }, json, &data.data)
+        }
+        Some(Command::Duplicates(Duplicates::Show { page, data })) => show::run(&page, &data.data),
+        Some(Command::Status { json, data }) => status::run(json, &data.data),
+        Some(Command::Extract { files, text }) => extract::extract(&files, text),
+        Some(Command::Fingerprint { files }) => extract::fingerprint(&files),
+        Some(Command::Dedup { data, all_matches, settings }) => {
+            dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
+        }
+        Some(Command::Completions { shell }) => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "crawl", &mut text);
+            print(&text)
+        }
+        Some(Command::Man) => {
+            let mut text = Vec::new();
+            clap_mangen::Man::new(Args::command()).render(&mut text)?;
+            print(&text)
+        }
+    }
+}
+
+fn print(text: &[u8]) -> Result<u8> {
+    std::io::stdout().write_all(text)?;
+    Ok(exit::COMPLETE)
+}

@@ -1,0 +1,306 @@
+//! `crawl pages`: stored pages through the same line.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use hapax_fetch::warc::{Reader, http_parts};
+use hapax_fetch::{Response, decode_body};
+use url::Url;
+
+use super::dedup::Item;
+use super::input::{MAX_FILE, gunzip};
+use crate::args::Common;
+use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
+use crate::data::DataDir;
+use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::output::{duration, escape, number};
+use crate::settings::Settings;
+
+/// Pages that are extracted at a time, on all cores; committed in their order.
+const CHUNK: usize = 128;
+
+pub(super) fn run(files: &[PathBuf], root: &Path, settings: Settings, common: &Common) -> Result<u8> {
+    let policy = settings.policy()?;
+    let data = DataDir::open(root)?;
+    let saved = data.saved()?.unwrap_or_default();
+    let settings = settings.or(saved.settings);
+    data.save(saved.seeds, &settings)?;
+    let parts = Parts { policy, warc: !settings.no_warc, index: !settings.no_index, keep_duplicates: false };
+    let stats = Arc::new(Stats::default());
+    let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
+    let started = Instant::now();
+    let mut line = Line { committer, chunk: Vec::new(), bad: 0, skipped: 0, done: 0, known: 0 };
+    for path in files {
+        line.path(path)?;
+    }
+    line.flush()?;
+    line.committer.commit(true)?;
+    let Line { committer, bad, skipped, done, known, .. } = line;
+    committer.close()?;
+    if !common.quiet {
+        let pages = stats.pages();
+        let took = started.elapsed().max(Duration::from_millis(1));
+        println(&format!(
+            "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
+            number(done), duration(took), done as f64 / took.as_secs_f64(),
+            number(pages.indexed), number(pages.discarded()), pages.exact, pages.near, pages.canonical,
+            number(known), number(skipped), number(bad),
+        ))?;
+    }
+    Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
+}
+
+fn println(text: &str) -> io::Result<()> {
+    use std::io::Write;
+    writeln!(io::stdout(), "{text}")
+}
+
+struct Line {
+    committer: Committer,
+    chunk: Vec<(Url, Response, SystemTime)>,
+    bad: u64,
+    skipped: u64,
+    done: u64,
+    known: u64,
+}
+
+impl Line {
+    fn path(&mut self, path: &Path) -> Result<()> {
+        if path == Path::new("-") {
+            return self.jsonl();
+        }
+        if path.is_dir() {
+            let mut entries: Vec<PathBuf> = match std::fs::read_dir(path) {
+                Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+                Err(error) => return self.report(path, &error.to_string()),
+            };
+            entries.sort();
+            for entry in entries {
+                let name = entry.to_string_lossy().to_ascii_lowercase();
+                let name = name.strip_suffix(".gz").unwrap_or(&name);
+                let page = [".html", ".htm", ".xhtml", ".txt", ".warc"].iter().any(|end| name.ends_with(end));
+                // A link to a folder could lead in a circle.
+                if (entry.is_dir() && !entry.is_symlink()) || (entry.is_file() && page) {
+                    self.path(&entry)?;
+                }
+            }
+            return Ok(());
+        }
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".warc") {
+            return self.warc(path);
+        }
+        match super::input::read(path) {
+            Ok(body) => {
+                let Ok(absolute) = std::path::absolute(path) else { return self.report(path, "no path") };
+                let Ok(url) = Url::from_file_path(&absolute) else { return self.report(path, "no path") };
+                let time = std::fs::metadata(path).and_then(|meta| meta.modified());
+                let plain = name.strip_suffix(".gz").unwrap_or(&name).ends_with(".txt");
+                let response = response(&url, if plain { "text/plain" } else { "text/html" }, body);
+                self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()))
+            }
+            Err(error) => self.report(path, &error.to_string()),
+        }
+    }
+
+    fn warc(&mut self, path: &Path) -> Result<()> {
+        let reader = File::open(path).and_then(|file| Reader::new(file, MAX_FILE));
+        let mut reader = match reader {
+            Ok(reader) => reader,
+            Err(error) => return self.report(path, &error.to_string()),
+        };
+        loop {
+            let record = match reader.next_record() {
+                Ok(Some(record)) => record,
+                Ok(None) => return Ok(()),
+                // What came before the damage is used.
+                Err(error) => return self.report(path, &error.to_string()),
+            };
+            if record.header("warc-type") != Some("response") {
+                continue;
+            }
+            let target = record.header("warc-target-uri").unwrap_or_default();
+            // Some writers put the address in angle brackets.
+            let Ok(url) = Url::parse(target.trim_matches(['<', '>'])) else { continue };
+            let Some((status, headers, raw)) = http_parts(&record.block) else {
+                self.skip(&url, "protocol", "the record holds no HTTP response")?;
+                continue;
+            };
+            if status != 200 {
+                self.skip(&url, "http-other", &format!("status {status}"))?;
+                continue;
+            }
+            let header = |name: &str| {
+                let (_, value) = headers.iter().find(|(header, _)| header == name)?;
+                Some(String::from_utf8_lossy(value).into_owned())
+            };
+            let raw = if header("transfer-encoding").is_some_and(|t| t.contains("chunked")) {
+                dechunk(raw).unwrap_or_else(|| raw.to_vec())
+            } else {
+                raw.to_vec()
+            };
+            let body = match decode_body(&raw, &header("content-encoding").unwrap_or_default()) {
+                Ok(body) => body,
+                Err(error) => {
+                    self.skip(&url, error.reason(), &error.to_string())?;
+                    continue;
+                }
+            };
+            let response = Response {
+                url: url.clone(),
+                status,
+                headers,
+                raw: raw.into(),
+                body: body.into(),
+                peer: None,
+                took: Duration::ZERO,
+            };
+            self.add(url, response, SystemTime::now())?;
+        }
+    }
+
+    fn jsonl(&mut self) -> Result<()> {
+        let mut input = BufReader::new(io::stdin());
+        let mut number = 0u64;
+        loop {
+            let mut bytes = Vec::new();
+            number += 1;
+            if input.read_until(b'\n', &mut bytes).context("stdin")? == 0 {
+                return Ok(());
+            }
+            if bytes.trim_ascii().is_empty() {
+                continue;
+            }
+            let item = Item::parse(&bytes).and_then(|item| {
+                let url = item.url.clone().unwrap_or_else(|| item.id.clone());
+                let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
+                let (kind, body) = item.body()?;
+                Ok((url, kind, body))
+            });
+            match item {
+                Ok((url, kind, body)) => {
+                    let response = response(&url, &kind, body);
+                    self.add(url, response, SystemTime::now())?;
+                }
+                Err(what) => self.report(Path::new("stdin"), &format!("line {number}: {what}"))?,
+            }
+        }
+    }
+
+    fn add(&mut self, url: Url, response: Response, time: SystemTime) -> Result<()> {
+        self.chunk.push((url, response, time));
+        if self.chunk.len() >= CHUNK {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let chunk = std::mem::take(&mut self.chunk);
+        let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let work = |results: &mut Vec<(usize, Option<PageWork>)>| loop {
+            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some((url, response, time)) = chunk.get(index) else { return };
+            results.push((index, PageWork::read(None, url.clone(), response.clone(), *time)));
+        };
+        let mut all: Vec<(usize, Option<PageWork>)> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..workers)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut results = Vec::new();
+                        work(&mut results);
+                        results
+                    })
+                })
+                .collect();
+            // A page that makes its worker panic is missing from the results.
+            threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
+        });
+        all.sort_by_key(|(index, _)| *index);
+        for (index, page) in all {
+            match page {
+                Some(page) => {
+                    if let Outcome::Known = self.committer.page(&page)? {
+                        self.known += 1;
+                    }
+                    self.done += 1;
+                    self.committer.maybe_commit()?;
+                }
+                None => {
+                    let Some((url, response, _)) = chunk.get(index) else { continue };
+                    let kind = response.header("content-type").unwrap_or("none").to_owned();
+                    self.skip(url, "content-type", &kind)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, url: &Url, reason: &str, detail: &str) -> Result<()> {
+        self.skipped += 1;
+        self.committer.skip(url.as_str(), reason, detail)
+    }
+
+    fn report(&mut self, path: &Path, what: &str) -> Result<()> {
+        self.bad += 1;
+        let message = format!("{}: {what}", path.display());
+        if io::stderr().is_terminal() || self.bad <= 100 {
+            crate::output::error(&anyhow::anyhow!(escape(&message)));
+        }
+        Ok(())
+    }
+}
+
+/// A response for a page that never had one.
+fn response(url: &Url, content_type: &str, body: Vec<u8>) -> Response {
+    let headers = vec![
+        ("content-type".to_owned(), content_type.as_bytes().to_vec()),
+        ("content-length".to_owned(), body.len().to_string().into_bytes()),
+    ];
+    let raw = bytes::Bytes::from(body);
+    Response { url: url.clone(), status: 200, headers, body: raw.clone(), raw, peer: None, took: Duration::ZERO }
+}
+
+/// Undoes chunked transfer coding, which some crawlers leave in their records.
+fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.iter().position(|&b| b == b'\n')?;
+        let line = std::str::from_utf8(rest.get(..end)?).ok()?;
+        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+        rest = rest.get(end + 1..)?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(rest.get(..size)?);
+        rest = rest.get(size..)?;
+        rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"))?;
+    }
+}
+
+/// Reads a file named in a JSON line.
+pub(super) fn read_named(path: &str) -> Result<Vec<u8>, String> {
+    std::fs::read(path)
+        .and_then(gunzip)
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => format!("{path}: no such file"),
+            _ => format!("{path}: {error}"),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_joined_and_cut_ones_refused() {
+        assert_eq!(dechunk(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap(), b"abcde");
+        assert_eq!(dechunk(b"3\r\nab"), None);
+        assert_eq!(dechunk(b"zz\r\n"), None);
+    }
+}

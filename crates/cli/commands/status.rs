@@ -1,0 +1,62 @@
+//! `crawl status`: from the files alone, so it works beside a crawl and long after.
+
+use std::fs::{File, TryLockError};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::crawl::{Summary, print_summary};
+use crate::data::{must_exist, saved};
+use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
+
+pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
+    must_exist(data)?;
+    let Some(saved) = saved(data)? else {
+        return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
+    };
+    let running = is_locked(data)?;
+    let path = data.join("summary.json");
+    let summary: Option<Summary> = match std::fs::read(&path) {
+        Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| {
+            coded(DAMAGED, format!("{}: {error}", path.display()))
+        })?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| path.display().to_string()),
+    };
+    let mut out = std::io::stdout().lock();
+    if json {
+        let mut row = serde_json::to_value(summary.unwrap_or_default())?;
+        if let Some(object) = row.as_object_mut() {
+            object.insert("running".into(), running.into());
+            object.insert("seeds".into(), saved.seeds.len().into());
+        }
+        writeln!(out, "{row}")?;
+        return Ok(COMPLETE);
+    }
+    writeln!(out, "{}: {} seeds", data.display(), saved.seeds.len())?;
+    match (running, summary) {
+        (true, _) => writeln!(out, "A crawl is at work here now; its figures come when it pauses or ends.")?,
+        (false, None) => writeln!(
+            out,
+            "The last run did not end properly (killed, or power was lost). Nothing that was committed\n\
+             is lost: run crawl --data {} to go on.",
+            data.display()
+        )?,
+        (false, Some(summary)) => {
+            drop(out);
+            print_summary(&summary)?;
+        }
+    }
+    Ok(COMPLETE)
+}
+
+fn is_locked(data: &Path) -> Result<bool> {
+    let path = data.join("LOCK");
+    let Ok(file) = File::open(&path) else { return Ok(false) };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
+    }
+}

@@ -1,0 +1,430 @@
+//! The commit thread's work: it owns the stores, and commits them in an order in which a crash
+//! between any two steps repeats work and loses none:
+//! WARC -> logs -> index -> dedup -> frontier.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use hapax_dedup::{Level, Neighbour, Options, Store};
+use hapax_extract::{RECIPE, jieba};
+use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
+use hapax_frontier::{Frontier, Lease, host_key};
+use hapax_index::{Index, Page};
+use serde::{Deserialize, Serialize};
+
+use super::decide::{TextCache, dedup_document, examples, stored_text};
+use super::log::{Discarded, DiscardedOf, Log, Skipped};
+use super::page::PageWork;
+use super::stats::{PageCounts, Stats};
+use crate::data::DataDir;
+
+/// Positions of the other stores, carried by each commit of the dedup store.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct PagePosition {
+    warc_file: u32,
+    warc_length: u64,
+    discarded: u64,
+    counts: PageCounts,
+}
+
+/// The same for the frontier's commits.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct SkipPosition {
+    skipped: u64,
+    counts: BTreeMap<String, u64>,
+    elapsed_ms: u64,
+    finished: bool,
+}
+
+/// Which stores a job uses, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Parts {
+    pub(crate) policy: hapax_dedup::Policy,
+    pub(crate) warc: bool,
+    pub(crate) index: bool,
+    /// Store duplicates too, so that later documents can match them.
+    pub(crate) keep_duplicates: bool,
+}
+
+/// A group of pages is committed at this size or age.
+const GROUP_PAGES: u64 = 1000;
+const GROUP_AGE: Duration = Duration::from_secs(2);
+
+/// Owns dedup store, index, WARC and logs.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    store: Store,
+    index: Option<Index>,
+    warc: Option<Writer>,
+    discarded: Log,
+    skipped: Log,
+    frontier: Option<Arc<Frontier>>,
+    stats: Arc<Stats>,
+    pages_folder: PathBuf,
+    texts: TextCache,
+    /// Where each kept page lies in the WARC and when it was fetched, for refers-to.
+    kept: BTreeMap<u64, (Location, String)>,
+    threshold: u32,
+    before: Duration,
+    started: Instant,
+    pending: u64,
+    since: Instant,
+}
+
+/// What became of a page.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    New,
+    Known,
+    Duplicate(Neighbour),
+}
+
+impl Committer {
+    /// Opens the stores and brings them back in step after a crash.
+    pub(crate) fn open(
+        data: &DataDir,
+        parts: &Parts,
+        frontier: Option<Arc<Frontier>>,
+        stats: Arc<Stats>,
+    ) -> Result<Self> {
+        let options = Options {
+            policy: parts.policy,
+            recipe: RECIPE.to_owned(),
+            keep_duplicates: parts.keep_duplicates,
+        };
+        let store = Store::open(data.dedup(), options)?;
+        let pages: PagePosition = read_position(store.payload())?;
+        let skips: SkipPosition = match &frontier {
+            Some(frontier) => read_position(&frontier.payload()?)?,
+            None => SkipPosition::default(),
+        };
+        let index = if parts.index { Some(open_index(data, store.len())?) } else { None };
+        let warc = if parts.warc {
+            let (file, length) = (pages.warc_file.max(1), pages.warc_length);
+            let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
+            let options = WarcOptions { software, ..WarcOptions::default() };
+            let writer = Writer::open(&data.pages(), file, length, options);
+            Some(writer.with_context(|| data.pages().display().to_string())?)
+        } else {
+            None
+        };
+        let open_log = |path: PathBuf, length| {
+            Log::open(&path, length).with_context(|| path.display().to_string())
+        };
+        // Without a frontier the skipped log has no committed length of its own.
+        let skipped_length = if frontier.is_some() { skips.skipped } else { u64::MAX };
+        let committer = Self {
+            store,
+            index,
+            warc,
+            discarded: open_log(data.discarded(), pages.discarded)?,
+            skipped: open_log(data.skipped(), skipped_length)?,
+            frontier,
+            stats,
+            pages_folder: data.pages(),
+            texts: TextCache::default(),
+            kept: BTreeMap::new(),
+            threshold: parts.policy.distance,
+            before: Duration::from_millis(skips.elapsed_ms),
+            started: Instant::now(),
+            pending: 0,
+            since: Instant::now(),
+        };
+        committer.stats.restore(pages.counts, skips.counts);
+        Ok(committer)
+    }
+
+    /// Time spent on this data directory, earlier runs included.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.before + self.started.elapsed()
+    }
+
+    /// The dedup store.
+    pub(crate) fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Decides about a page, and indexes or logs it. The lease, if there is one, is finished.
+    pub(crate) fn page(&mut self, page: &PageWork) -> Result<Outcome> {
+        let url = page.url.as_str();
+        let key = page.key.as_deref().unwrap_or(url);
+        if self.store.id_of(key.as_bytes()).is_some() {
+            self.finish(page.lease.as_ref());
+            return Ok(Outcome::Known);
+        }
+        let document = dedup_document(page, key.as_bytes());
+        let best = self.store.matches(&document).into_iter().next();
+        let id = self.store.insert(&document, best.map(|best| best.id))?;
+        let time = format_time(page.time);
+        let bytes = page.response.body.len() as u64;
+        let location = self.archive(page, id, best.as_ref())?;
+        let outcome = match best {
+            None => {
+                self.keep(page, id, &time, location)?;
+                Outcome::New
+            }
+            Some(best) => {
+                self.discard(page, id, &best, time, location)?;
+                Outcome::Duplicate(best)
+            }
+        };
+        self.stats.update(|counts| {
+            counts.fetched += 1;
+            counts.bytes += page.response.raw.len() as u64;
+            if matches!(outcome, Outcome::Duplicate(_)) {
+                counts.discarded_bytes += bytes;
+            }
+        });
+        self.finish(page.lease.as_ref());
+        Ok(outcome)
+    }
+
+    fn keep(&mut self, page: &PageWork, id: u64, time: &str, location: Option<Location>) -> Result<()> {
+        self.texts.insert(id, &page.basis.text);
+        let stored_at = location.as_ref().map(place).unwrap_or_default();
+        if let Some(location) = location {
+            self.kept.insert(id, (location, time.to_owned()));
+        }
+        if let Some(index) = &mut self.index {
+            index.add(&Page {
+                id,
+                url: page.url.as_str(),
+                title: &page.document.title,
+                text: &page.basis.text,
+                language: page.document.language,
+                fetched: time,
+                stored_at: &stored_at,
+            })?;
+            self.stats.update(|counts| counts.indexed += 1);
+        }
+        Ok(())
+    }
+
+    fn discard(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: &Neighbour,
+        time: String,
+        location: Option<Location>,
+    ) -> Result<()> {
+        let of_url = self.url_of(best.id)?;
+        let canonical = page.document.canonical.as_ref().is_some_and(|c| {
+            c.as_str() == of_url && c.as_str() != page.url.as_str()
+        });
+        let kind = match best.level {
+            _ if canonical => "canonical",
+            Level::Text => "exact",
+            Level::Hamming | Level::Sketch => "near",
+        };
+        let of_place = self.kept.get(&best.id).map(|(location, _)| place(location));
+        let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
+            let url = url::Url::parse(&of_url).ok()?;
+            stored_text(&self.pages_folder, of_place.as_deref()?, &url)
+        });
+        let (shared, different) =
+            other.map(|other| examples(&page.basis.text, &other)).unwrap_or_default();
+        self.discarded.append(&Discarded {
+            time,
+            id,
+            url: page.url.to_string(),
+            kind: kind.to_owned(),
+            of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
+            fingerprint: Some(page.fingerprint.to_string()),
+            of_fingerprint: Some(best.fingerprint.to_string()),
+            distance: Some(best.distance),
+            threshold: Some(self.threshold),
+            similarity: best.similarity.map(round),
+            similarity_threshold: best.similarity_threshold,
+            level: Some(best.level.name().to_owned()),
+            table: best.table,
+            recipe: Some(RECIPE.to_owned()),
+            key: page.key.clone(),
+            title: page.document.title.clone(),
+            language: page.document.language.to_owned(),
+            host: host_key(&page.url),
+            bytes: page.response.body.len() as u64,
+            shared,
+            different,
+            warc: location.as_ref().map(place),
+        })?;
+        self.stats.update(|counts| match kind {
+            "canonical" => counts.canonical += 1,
+            "exact" => counts.exact += 1,
+            _ => counts.near += 1,
+        });
+        Ok(())
+    }
+
+    fn archive(&mut self, page: &PageWork, id: u64, best: Option<&Neighbour>) -> Result<Option<Location>> {
+        if self.warc.is_none() {
+            return Ok(None);
+        }
+        let kind = match best {
+            None => RecordKind::Response,
+            Some(best) => {
+                let date = self.kept.get(&best.id).map(|(_, date)| date.clone());
+                let refers = RefersTo { record: record_id(best.id), url: self.url_of(best.id)?, date };
+                match best.level {
+                    Level::Text => RecordKind::RevisitIdentical(refers),
+                    _ => RecordKind::RevisitNear(refers),
+                }
+            }
+        };
+        let Some(warc) = &mut self.warc else { return Ok(None) };
+        let location = warc.append(&kind, &page.response, page.time, &record_id(id));
+        location.map(Some).context("pages/")
+    }
+
+    /// A redirect: logged as an alias of its target.
+    pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        if self.store.id_of(url.as_bytes()).is_none() {
+            let nothing = hapax_dedup::Document {
+                key: url.as_bytes(),
+                fingerprint: hapax_dedup::Fingerprint::default(),
+                digest: None,
+                sketch: None,
+                tokens: 0,
+                site: 0,
+            };
+            let id = self.store.insert(&nothing, None)?;
+            let of = DiscardedOf {
+                id: self.store.id_of(target.as_str().as_bytes()),
+                url: target.to_string(),
+                warc: None,
+            };
+            self.discarded.append(&Discarded {
+                time: format_time(SystemTime::now()),
+                id,
+                url: url.to_owned(),
+                kind: "alias".to_owned(),
+                of,
+                fingerprint: None,
+                of_fingerprint: None,
+                distance: None,
+                threshold: None,
+                similarity: None,
+                similarity_threshold: None,
+                level: None,
+                table: None,
+                recipe: None,
+                key: None,
+                title: String::new(),
+                language: String::new(),
+                host: lease.host.clone(),
+                bytes: 0,
+                shared: Vec::new(),
+                different: Vec::new(),
+                warc: None,
+            })?;
+            self.stats.update(|counts| counts.alias += 1);
+        }
+        self.finish(Some(lease));
+        Ok(())
+    }
+
+    /// Logs a URL that was not fetched or not used.
+    pub(crate) fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
+        let time = format_time(SystemTime::now());
+        self.skipped.append(&Skipped { time: &time, url, reason, detail })?;
+        self.stats.skip(reason);
+        self.pending += 1;
+        Ok(())
+    }
+
+    /// A page that was fetched and must not be used: counted, not kept.
+    pub(crate) fn unused(&mut self, page: &PageWork) {
+        self.stats.update(|counts| {
+            counts.fetched += 1;
+            counts.bytes += page.response.raw.len() as u64;
+        });
+        self.finish(page.lease.as_ref());
+    }
+
+    /// A lease has come to its end.
+    pub(crate) fn finish(&mut self, lease: Option<&Lease>) {
+        if let (Some(frontier), Some(lease)) = (&self.frontier, lease) {
+            frontier.finish(lease);
+        }
+        self.pending += 1;
+    }
+
+    /// Commits if the group is large or old enough.
+    pub(crate) fn maybe_commit(&mut self) -> Result<bool> {
+        if self.pending >= GROUP_PAGES || (self.pending > 0 && self.since.elapsed() >= GROUP_AGE) {
+            self.commit(false)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Makes everything done so far durable, in order.
+    pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
+        let mut position = PagePosition { counts: self.stats.pages(), ..PagePosition::default() };
+        if let Some(warc) = &mut self.warc {
+            (position.warc_file, position.warc_length) = warc.sync().context("pages/")?;
+        }
+        position.discarded = self.discarded.sync().context("discarded.jsonl")?;
+        let skipped = self.skipped.sync().context("skipped.jsonl")?;
+        if let Some(index) = &mut self.index {
+            index.commit(self.store.len())?;
+        }
+        self.store.commit(&serde_json::to_vec(&position)?)?;
+        if let Some(frontier) = &self.frontier {
+            let position = SkipPosition {
+                skipped,
+                counts: self.stats.skipped(),
+                elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
+                finished,
+            };
+            frontier.commit(&serde_json::to_vec(&position)?)?;
+        }
+        self.pending = 0;
+        self.since = Instant::now();
+        Ok(())
+    }
+
+    /// Ends the index's background work.
+    pub(crate) fn close(self) -> Result<()> {
+        self.index.map_or(Ok(()), Index::close)?;
+        Ok(())
+    }
+
+    fn url_of(&mut self, id: u64) -> Result<String> {
+        let record = self.store.record(id)?;
+        Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
+    }
+}
+
+fn open_index(data: &DataDir, documents: u64) -> Result<Index> {
+    let mut index = Index::open(&data.index(), jieba())?;
+    // What a crash left ahead of the dedup store would otherwise be indexed twice.
+    index.delete_from(documents)?;
+    index.commit(documents)?;
+    Ok(index)
+}
+
+fn read_position<T: Default + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T> {
+    if bytes.is_empty() {
+        return Ok(T::default());
+    }
+    serde_json::from_slice(bytes).context("the committed positions cannot be read")
+}
+
+fn place(location: &Location) -> String {
+    format!("{}:{}", location.file, location.offset)
+}
+
+fn record_id(id: u64) -> String {
+    format!("urn:hapax:page:{id}")
+}
+
+fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}

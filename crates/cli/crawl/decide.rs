@@ -1,0 +1,95 @@
+//! The evidence that a discarded page leaves in the log.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use hapax_dedup::Document;
+use hapax_extract::for_each_token;
+use hapax_fetch::warc::{http_parts, read_at};
+use url::Url;
+
+use super::page::{HASH, PageWork, kind, read_document};
+
+/// Texts of pages kept lately, so that most evidence needs no look into the WARC.
+const CACHE_BYTES: usize = 32 << 20;
+/// A record is read back up to this size.
+const MAX_RECORD: u64 = 64 << 20;
+/// Examples a discard is logged with.
+const EXAMPLES: usize = 3;
+
+/// The page as the dedup store sees it.
+pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<'a> {
+    Document {
+        key,
+        fingerprint: page.fingerprint,
+        digest: page.basis.features.digest,
+        sketch: page.sketch,
+        tokens: page.basis.features.tokens,
+        // What has no host belongs to no site but its own.
+        site: match page.url.host() {
+            Some(_) => HASH.hash(hapax_frontier::host_key(&page.url).as_bytes()),
+            None => HASH.hash(key),
+        },
+    }
+}
+
+/// Texts by document id, the oldest forgotten first.
+#[derive(Debug, Default)]
+pub(super) struct TextCache {
+    texts: HashMap<u64, Arc<str>>,
+    order: VecDeque<u64>,
+    bytes: usize,
+}
+
+impl TextCache {
+    pub(super) fn insert(&mut self, id: u64, text: &str) {
+        self.bytes += text.len();
+        self.texts.insert(id, text.into());
+        self.order.push_back(id);
+        while self.bytes > CACHE_BYTES
+            && let Some(oldest) = self.order.pop_front()
+            && let Some(text) = self.texts.remove(&oldest)
+        {
+            self.bytes -= text.len();
+        }
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<Arc<str>> {
+        self.texts.get(&id).cloned()
+    }
+}
+
+/// Shingles of three tokens that two texts share, and that only the first has: the first few.
+pub(super) fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
+    let theirs: HashSet<String> = shingles(other).into_iter().collect();
+    let (mut shared, mut different) = (Vec::new(), Vec::new());
+    for shingle in shingles(text) {
+        let list = if theirs.contains(&shingle) { &mut shared } else { &mut different };
+        if list.len() < EXAMPLES && !list.contains(&shingle) {
+            list.push(shingle);
+        }
+    }
+    (shared, different)
+}
+
+fn shingles(text: &str) -> Vec<String> {
+    let mut tokens: Vec<String> = Vec::new();
+    for_each_token(text, |token| tokens.push(token.to_owned()));
+    tokens.windows(3.min(tokens.len().max(1))).map(|window| window.join(" ")).collect()
+}
+
+/// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
+pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
+    let (file, offset) = place.split_once(':')?;
+    let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
+    let (_, headers, raw) = http_parts(&record.block)?;
+    let header = |name: &str| {
+        let (_, value) = headers.iter().find(|(header, _)| header == name)?;
+        std::str::from_utf8(value).ok()
+    };
+    let body = hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
+    let content_type = header("content-type");
+    let document = read_document(kind(content_type, &body)?, url, content_type, &body);
+    Some(document.basis(|bytes| HASH.hash(bytes)).text)
+}

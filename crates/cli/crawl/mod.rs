@@ -1,0 +1,21 @@
+//! The main job: frontier -> fetch -> extract -> dedup -> index, and the files beside.
+
+mod commit;
+mod decide;
+mod fetch;
+mod log;
+mod page;
+mod progress;
+mod run;
+mod seeds;
+mod stats;
+mod summary;
+
+pub(crate) use commit::{Committer, Outcome, Parts};
+pub(crate) use decide::{dedup_document, stored_text};
+pub(crate) use log::Discarded;
+pub(crate) use page::{HASH, Kind, PageWork, read_document};
+pub(crate) use run::{Job, crawl};
+pub(crate) use seeds::read_seeds;
+pub(crate) use stats::Stats;
+pub(crate) use summary::{Summary, print as print_summary};

@@ -1,0 +1,65 @@
+//! One live line on a terminal.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hapax_frontier::Frontier;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::stats::Stats;
+use crate::output::{bytes, number};
+
+const TICK: Duration = Duration::from_millis(200);
+
+/// Runs until it is finished; does nothing where it is not wanted.
+#[derive(Debug)]
+pub(super) struct Progress {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    pub(super) fn start(wanted: bool, stats: Arc<Stats>, frontier: Arc<Frontier>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = wanted.then(|| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || show(&stop, &stats, &frontier))
+        });
+        Self { stop, thread }
+    }
+
+    pub(super) fn finish(self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn show(stop: &AtomicBool, stats: &Stats, frontier: &Frontier) {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
+        bar.set_style(style);
+    }
+    let started = Instant::now();
+    while !stop.load(Relaxed) {
+        let pages = stats.pages();
+        let queued = frontier.counts().queued;
+        let responses = stats.responses.load(Relaxed);
+        let rate = responses as f64 / started.elapsed().as_secs_f64().max(0.001);
+        bar.set_message(format!(
+            "{} fetched  {} kept  {} duplicates  {} queued  {} in flight  {}  {rate:.0}/s",
+            number(pages.fetched),
+            number(pages.fetched - pages.discarded().min(pages.fetched)),
+            number(pages.discarded()),
+            number(queued),
+            stats.in_flight.load(Relaxed),
+            bytes(stats.received.load(Relaxed)),
+        ));
+        bar.tick();
+        std::thread::sleep(TICK);
+    }
+    bar.finish_and_clear();
+}

@@ -1,0 +1,68 @@
+//! seeds.txt.
+
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_frontier::{UrlLimits, normalize};
+use url::Url;
+
+use crate::exit::{USAGE, coded};
+
+/// Larger than any list that a person keeps.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Reads the seeds, all or none: a bad line is an error before anything is fetched.
+pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
+    let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().take(MAX_BYTES).read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| coded(USAGE, format!("cannot read the seeds in {name}: {error}")))?;
+    let text = String::from_utf8_lossy(&bytes);
+    parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name)
+}
+
+fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
+    let mut seeds: Vec<Url> = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let bad = |why: &str| coded(USAGE, format!("{name}, line {}: {line:?} {why}", number + 1));
+        let url = Url::parse(line)
+            .map_err(|error| bad(&format!("is no URL ({error}); write it like https://example.org/")))?;
+        let url = normalize(&url, &UrlLimits::default())
+            .map_err(|_| bad("is no http or https URL that can be crawled"))?;
+        if !seeds.contains(&url) {
+            seeds.push(url);
+        }
+    }
+    if seeds.is_empty() {
+        return Err(coded(USAGE, format!("{name} holds no URL: write one a line, like https://example.org/")));
+    }
+    Ok(seeds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_blanks_and_repetitions_are_skipped_and_bad_lines_named() {
+        let seeds = parse("# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n", "f").unwrap();
+        assert_eq!(seeds.iter().map(Url::as_str).collect::<Vec<_>>(), ["http://a.example/", "https://b.example/"]);
+        for (text, expected) in [
+            ("http://a.example\nnonsense", "f, line 2: \"nonsense\" is no URL"),
+            ("ftp://a.example", "f, line 1: \"ftp://a.example\" is no http"),
+            ("# only\n", "f holds no URL"),
+        ] {
+            let error = parse(text, "f").unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

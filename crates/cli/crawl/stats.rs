@@ -1,0 +1,75 @@
+//! What is counted. Shared between the threads; stored with each commit.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use serde::{Deserialize, Serialize};
+
+/// Counts of pages, moved forward with the dedup store's commits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct PageCounts {
+    /// Responses with a body.
+    pub(crate) fetched: u64,
+    pub(crate) indexed: u64,
+    pub(crate) exact: u64,
+    pub(crate) near: u64,
+    pub(crate) canonical: u64,
+    pub(crate) alias: u64,
+    /// Bytes of bodies on the wire.
+    pub(crate) bytes: u64,
+    /// Bytes of bodies of discarded pages.
+    pub(crate) discarded_bytes: u64,
+}
+
+impl PageCounts {
+    /// Pages discarded as duplicates, aliases not counted.
+    pub(crate) const fn discarded(&self) -> u64 {
+        self.exact + self.near + self.canonical
+    }
+}
+
+/// Everything that is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Stats {
+    pages: Mutex<PageCounts>,
+    /// Skipped URLs by reason, moved forward with the frontier's commits.
+    skipped: Mutex<BTreeMap<String, u64>>,
+    /// Requests in flight.
+    pub(crate) in_flight: AtomicU64,
+    /// Responses of this run, of any status.
+    pub(crate) responses: AtomicU64,
+    /// Bytes received in this run.
+    pub(crate) received: AtomicU64,
+}
+
+impl Stats {
+    pub(crate) fn pages(&self) -> PageCounts {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn update(&self, change: impl FnOnce(&mut PageCounts)) {
+        change(&mut self.pages.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    pub(crate) fn skipped(&self) -> BTreeMap<String, u64> {
+        self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn skip(&self, reason: &str) {
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        *skipped.entry(reason.to_owned()).or_default() += 1;
+    }
+
+    pub(crate) fn restore(&self, pages: PageCounts, skipped: BTreeMap<String, u64>) {
+        *self.pages.lock().unwrap_or_else(PoisonError::into_inner) = pages;
+        *self.skipped.lock().unwrap_or_else(PoisonError::into_inner) = skipped;
+    }
+
+    pub(crate) fn response(&self, bytes: usize) {
+        self.responses.fetch_add(1, Relaxed);
+        self.received.fetch_add(bytes as u64, Relaxed);
+    }
+}

@@ -1,0 +1,135 @@
+//! What a crawl came to: summary.json, and the same for a person.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, SystemTime};
+
+use hapax_frontier::Counts;
+use serde::{Deserialize, Serialize};
+
+use super::stats::{PageCounts, Stats};
+use crate::exit;
+use crate::output::{bytes, duration, number};
+
+/// Why a crawl ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Complete,
+    MaxPages,
+    MaxBytes,
+    TimeLimit,
+    Signal,
+    Write,
+}
+
+/// summary.json.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Summary {
+    pub(crate) time: String,
+    pub(crate) complete: bool,
+    /// Why it is not complete, in words.
+    pub(crate) stopped: Option<String>,
+    pub(crate) pages: PageCounts,
+    pub(crate) skipped: BTreeMap<String, u64>,
+    pub(crate) known_urls: u64,
+    pub(crate) queued_urls: u64,
+    /// Queued, but given up for that run.
+    pub(crate) deferred_urls: u64,
+    pub(crate) seconds: f64,
+    /// Requests that were answered in the last run, whatever the status.
+    pub(crate) responses: u64,
+    pub(crate) data: String,
+}
+
+impl Summary {
+    pub(super) fn new(stats: &Stats, counts: Counts, stop: Stop, elapsed: Duration, data: &Path) -> Self {
+        let stopped = match stop {
+            Stop::Complete => None,
+            Stop::MaxPages => Some("--max-pages is reached"),
+            Stop::MaxBytes => Some("--max-bytes is reached"),
+            Stop::TimeLimit => Some("--time-limit is reached"),
+            Stop::Signal => Some("interrupted"),
+            Stop::Write => Some("could not write"),
+        };
+        Self {
+            time: hapax_fetch::warc::format_time(SystemTime::now()),
+            complete: stop == Stop::Complete,
+            stopped: stopped.map(str::to_owned),
+            pages: stats.pages(),
+            skipped: stats.skipped(),
+            known_urls: counts.known,
+            queued_urls: counts.queued,
+            deferred_urls: counts.deferred,
+            seconds: elapsed.as_secs_f64(),
+            responses: stats.responses.load(Relaxed),
+            data: data.display().to_string(),
+        }
+    }
+
+    /// The exit code of the run.
+    pub(crate) fn code(&self) -> u8 {
+        if self.stopped.is_some() {
+            exit::STOPPED
+        } else if self.pages.fetched == 0 && self.pages.alias == 0 && self.responses == 0 {
+            exit::NO_SEED
+        } else {
+            exit::COMPLETE
+        }
+    }
+}
+
+/// Prints the summary for a person.
+pub(crate) fn print(summary: &Summary) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let pages = &summary.pages;
+    let head = match (&summary.stopped, summary.code()) {
+        (Some(why), _) => format!("Stopped: {why}."),
+        (None, exit::NO_SEED) => "No seed could be fetched.".to_owned(),
+        (None, _) => "Complete.".to_owned(),
+    };
+    let rate = pages.fetched as f64 / summary.seconds.max(0.001);
+    writeln!(out, "\n{head}")?;
+    writeln!(
+        out,
+        "  fetched      {:>9}   {} in {}, {rate:.0} pages/s",
+        number(pages.fetched),
+        bytes(pages.bytes),
+        duration(Duration::from_secs_f64(summary.seconds.clamp(0.0, 1e9)))
+    )?;
+    writeln!(out, "  indexed      {:>9}", number(pages.indexed))?;
+    writeln!(
+        out,
+        "  discarded    {:>9}   exact {}, near {}, canonical {}; {} of page bodies",
+        number(pages.discarded()),
+        number(pages.exact),
+        number(pages.near),
+        number(pages.canonical),
+        bytes(pages.discarded_bytes),
+    )?;
+    if pages.alias > 0 {
+        writeln!(out, "  redirects    {:>9}", number(pages.alias))?;
+    }
+    let skipped: u64 = summary.skipped.values().sum();
+    if skipped > 0 {
+        let mut reasons: Vec<(&String, &u64)> = summary.skipped.iter().collect();
+        reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let reasons: Vec<String> =
+            reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();
+        writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
+    }
+    if summary.queued_urls > 0 {
+        writeln!(out, "  still queued {:>9}", number(summary.queued_urls))?;
+    }
+    let data = &summary.data;
+    writeln!(out, "\n  pages as fetched   {data}/pages/")?;
+    writeln!(out, "  search             crawl search WORDS --data {data}")?;
+    writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
+    writeln!(out, "  what was skipped   {data}/skipped.jsonl")?;
+    if summary.stopped.is_some() {
+        writeln!(out, "\n  Run the same command again to go on.")?;
+    }
+    Ok(())
+}

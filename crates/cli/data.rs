@@ -1,0 +1,161 @@
+//! The data directory: its files, its lock, its settings.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{DAMAGED, LOCKED, USAGE, WRITE, coded};
+use crate::settings::Settings;
+
+/// The version of the data directory's layout.
+const VERSION: u32 = 1;
+
+/// `crawl.toml`.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Saved {
+    version: u32,
+    /// The seeds, normalised.
+    #[serde(default)]
+    pub(crate) seeds: Vec<String>,
+    #[serde(default)]
+    pub(crate) settings: Settings,
+}
+
+/// A data directory, held by this process.
+#[derive(Debug)]
+pub(crate) struct DataDir {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl DataDir {
+    /// Opens or creates the directory and takes its lock.
+    pub(crate) fn open(root: &Path) -> Result<Self> {
+        fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
+        let path = root.join("LOCK");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(|error| unwritable(&path, &error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(coded(
+                    LOCKED,
+                    format!(
+                        "another crawl is at work in {}: wait for it, stop it, or use another --data",
+                        root.display()
+                    ),
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(&path, &error)),
+        }
+        Ok(Self { root: root.to_owned(), _lock: lock })
+    }
+
+    /// Removes everything but the lock.
+    pub(crate) fn clear(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.root)? {
+            let path = entry?.path();
+            if path.file_name().is_some_and(|name| name == "LOCK") {
+                continue;
+            }
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The settings of the last run, if there was one.
+    pub(crate) fn saved(&self) -> Result<Option<Saved>> {
+        saved(&self.root)
+    }
+
+    /// Writes the settings, whole or not at all.
+    pub(crate) fn save(&self, seeds: Vec<String>, settings: &Settings) -> Result<()> {
+        let saved = Saved { version: VERSION, seeds, settings: settings.clone() };
+        let text = format!(
+            "# The settings of the last run here; flags given to the next one win.\n{}",
+            toml::to_string(&saved).context("crawl.toml")?
+        );
+        self.replace("crawl.toml", text.as_bytes())
+    }
+
+    /// Replaces a small file in one step that survives a power cut.
+    pub(crate) fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
+        let path = self.root.join(name);
+        let tmp = self.root.join(format!("{name}.tmp"));
+        let write = || -> std::io::Result<()> {
+            let mut file = File::create(&tmp)?;
+            file.write_all(content)?;
+            file.sync_all()?;
+            fs::rename(&tmp, &path)?;
+            if cfg!(unix) {
+                File::open(&self.root)?.sync_all()?;
+            }
+            Ok(())
+        };
+        write().map_err(|error| unwritable(&path, &error))
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+    pub(crate) fn pages(&self) -> PathBuf {
+        self.root.join("pages")
+    }
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+    pub(crate) fn dedup(&self) -> PathBuf {
+        self.root.join("dedup")
+    }
+    pub(crate) fn frontier(&self) -> PathBuf {
+        self.root.join("frontier")
+    }
+    pub(crate) fn discarded(&self) -> PathBuf {
+        self.root.join("discarded.jsonl")
+    }
+    pub(crate) fn skipped(&self) -> PathBuf {
+        self.root.join("skipped.jsonl")
+    }
+}
+
+/// The settings in `root`, read without its lock.
+pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
+    let path = root.join("crawl.toml");
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(coded(DAMAGED, format!("{}: {error}", path.display()))),
+    };
+    let saved: Saved = toml::from_str(&text)
+        .map_err(|error| coded(DAMAGED, format!("{}: {}", path.display(), error.message())))?;
+    if saved.version != VERSION {
+        return Err(coded(
+            DAMAGED,
+            format!(
+                "{} is of version {}, this program reads version {VERSION}: \
+                 use the program that wrote it, or another --data",
+                root.display(),
+                saved.version
+            ),
+        ));
+    }
+    Ok(Some(saved))
+}
+
+/// Fails unless `root` is a data directory.
+pub(crate) fn must_exist(root: &Path) -> Result<()> {
+    if root.is_dir() {
+        return Ok(());
+    }
+    Err(coded(USAGE, format!("{} is no data directory: crawl something first, or give --data", root.display())))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    coded(WRITE, format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,99 @@
+//! Exit codes, and which error means which.
+
+use std::io;
+
+/// Finished.
+pub(crate) const COMPLETE: u8 = 0;
+/// Usage or configuration.
+pub(crate) const USAGE: u8 = 1;
+/// The data directory is damaged.
+pub(crate) const DAMAGED: u8 = 2;
+/// Stopped by a limit or by Ctrl-C.
+pub(crate) const STOPPED: u8 = 3;
+/// No seed could be fetched.
+pub(crate) const NO_SEED: u8 = 4;
+/// Another process holds the data directory.
+pub(crate) const LOCKED: u8 = 5;
+/// Could not write.
+pub(crate) const WRITE: u8 = 6;
+/// Finished, but some inputs were bad.
+pub(crate) const BAD_INPUT: u8 = 7;
+
+/// What `--help` and the man page say.
+pub(crate) const HELP: &str = "Exit codes:
+  0  complete (also when a finished crawl is run again)
+  1  usage or configuration error
+  2  the data directory is damaged, or of another version
+  3  stopped by a limit or by Ctrl-C; run the same command to go on
+  4  no seed could be fetched: down, or refused by robots, scope or the address guard
+  5  another process holds the data directory
+  6  could not write (disk full, read-only); run the same command to go on
+  7  finished, but some inputs were bad";
+
+/// An error with its exit code, made where the code is known best.
+#[derive(Debug)]
+pub(crate) struct Coded {
+    pub(crate) code: u8,
+    pub(crate) message: String,
+}
+
+impl std::fmt::Display for Coded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Coded {}
+
+/// An error that ends the program with `code`.
+pub(crate) fn coded(code: u8, message: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(Coded { code, message: message.into() })
+}
+
+/// The exit code that an error stands for.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    for cause in error.chain() {
+        if let Some(coded) = cause.downcast_ref::<Coded>() {
+            return coded.code;
+        }
+        if let Some(error) = cause.downcast_ref::<hapax_dedup::Error>() {
+            return match error {
+                hapax_dedup::Error::Locked { .. } => LOCKED,
+                hapax_dedup::Error::Io { .. } | hapax_dedup::Error::Poisoned => WRITE,
+                hapax_dedup::Error::Corrupt { .. } | hapax_dedup::Error::Version { .. } => DAMAGED,
+                _ => USAGE,
+            };
+        }
+        if let Some(error) = cause.downcast_ref::<hapax_frontier::Error>() {
+            return match error {
+                hapax_frontier::Error::Locked(_) => LOCKED,
+                hapax_frontier::Error::Io { .. } => WRITE,
+                _ => DAMAGED,
+            };
+        }
+        if let Some(error) = cause.downcast_ref::<hapax_index::Error>() {
+            return match error {
+                hapax_index::Error::Locked(_) => LOCKED,
+                hapax_index::Error::Io { .. } => WRITE,
+                hapax_index::Error::Damaged { .. } => DAMAGED,
+                _ => USAGE,
+            };
+        }
+        if cause.downcast_ref::<io::Error>().is_some_and(|e| is_write_error(e.kind())) {
+            return WRITE;
+        }
+    }
+    USAGE
+}
+
+fn is_write_error(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero};
+    matches!(kind, StorageFull | ReadOnlyFilesystem | QuotaExceeded | PermissionDenied | WriteZero)
+}
+
+/// Whether the reader of our output has gone, as `head` does: no error.
+pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    })
+}

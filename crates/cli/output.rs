@@ -1,0 +1,121 @@
+//! What a person sees: escaping, units, colour, errors.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use crate::args::Common;
+
+/// Sets up the log on stderr.
+pub(crate) fn init_log(common: &Common) {
+    let level = match (common.quiet, common.verbose) {
+        (true, _) => "error",
+        (_, 0) => "warn",
+        (_, 1) => "info",
+        _ => "debug",
+    };
+    let filter = format!("{level},tantivy=error,sled=error,html5ever=off,selectors=off");
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_ansi(colour(std::io::stderr().is_terminal()))
+        .with_target(false)
+        .init();
+}
+
+/// Whether colour is wanted on a stream that is or is no terminal.
+pub(crate) fn colour(terminal: bool) -> bool {
+    terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// Prints an error with its causes.
+pub(crate) fn error(error: &anyhow::Error) {
+    let mut message = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        // Libraries often repeat their source's words in their own.
+        if !message.ends_with(&text) {
+            if !message.is_empty() {
+                message.push_str(": ");
+            }
+            message.push_str(&text);
+        }
+    }
+    let _ = writeln!(std::io::stderr(), "crawl: {}", escape(&message));
+}
+
+/// Control characters made visible, so that a page's title cannot write to the terminal.
+pub(crate) fn escape(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let hidden = c.is_control() && c != '\n' && c != '\t'
+                || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
+            let escaped: Vec<char> = if hidden { c.escape_unicode().collect() } else { vec![c] };
+            escaped
+        })
+        .collect()
+}
+
+/// The same on one line, cut to `width` characters.
+pub(crate) fn line(text: &str, width: usize) -> String {
+    let flat: String = escape(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= width {
+        return flat;
+    }
+    let mut cut: String = flat.chars().take(width.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// `1,234,567`.
+pub(crate) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1.2 MiB`.
+pub(crate) fn bytes(value: u64) -> String {
+    let mut value = value as f64;
+    for unit in ["B", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 {
+            return if unit == "B" { format!("{value:.0} B") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1024.0;
+    }
+    format!("{value:.1} TiB")
+}
+
+/// `1h 02m 03s`, `4.2s`.
+pub(crate) fn duration(value: Duration) -> String {
+    let seconds = value.as_secs();
+    match seconds {
+        0..=59 => format!("{:.1}s", value.as_secs_f64()),
+        60..=3599 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        _ => format!("{}h {:02}m {:02}s", seconds / 3600, seconds / 60 % 60, seconds % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(escape("a\u{1b}[31mb\r\u{202e}"), "a\\u{1b}[31mb\\u{d}\\u{202e}");
+        assert_eq!(line("a\n  b\tc", 80), "a b c");
+        assert_eq!(line("abcdef", 4), "abc…");
+    }
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!((number(1_234_567).as_str(), number(12).as_str()), ("1,234,567", "12"));
+        assert_eq!((bytes(1536).as_str(), bytes(10).as_str()), ("1.5 KiB", "10 B"));
+        assert_eq!(duration(Duration::from_secs(3723)), "1h 02m 03s");
+    }
+}
