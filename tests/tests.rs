@@ -1,1 +1,17 @@
+//! The whole line against real servers on loopback: one file a theme.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test may panic, and its name is its documentation"
+)]
 
+// A server of pages, and running the binary.
+mod support;
+// Which pages are kept, and what the logs say.
+mod whole_line;
+// Kill, Ctrl-C, limits, second runs.
+mod resume;
+// Missing, broken and hostile input.
+mod bad_input;
+// The commands beside the main job.
+mod commands;

@@ -86,19 +86,7 @@ impl DataDir {
 
     /// Replaces a small file in one step that survives a power cut.
     pub(crate) fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
-        let path = self.root.join(name);
-        let tmp = self.root.join(format!("{name}.tmp"));
-        let write = || -> std::io::Result<()> {
-            let mut file = File::create(&tmp)?;
-            file.write_all(content)?;
-            file.sync_all()?;
-            fs::rename(&tmp, &path)?;
-            if cfg!(unix) {
-                File::open(&self.root)?.sync_all()?;
-            }
-            Ok(())
-        };
-        write().map_err(|error| unwritable(&path, &error))
+        replace(&self.root, name, content)
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -122,6 +110,23 @@ impl DataDir {
     pub(crate) fn skipped(&self) -> PathBuf {
         self.root.join("skipped.jsonl")
     }
+}
+
+/// Replaces the file `name` in `root` in one step that survives a power cut.
+pub(crate) fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
+    let path = root.join(name);
+    let tmp = root.join(format!("{name}.tmp"));
+    let write = || -> std::io::Result<()> {
+        let mut file = File::create(&tmp)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&tmp, &path)?;
+        if cfg!(unix) {
+            File::open(root)?.sync_all()?;
+        }
+        Ok(())
+    };
+    write().map_err(|error| unwritable(&path, &error))
 }
 
 /// The settings in `root`, read without its lock.

@@ -87,8 +87,10 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 }
 
 fn is_write_error(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero};
-    matches!(kind, StorageFull | ReadOnlyFilesystem | QuotaExceeded | PermissionDenied | WriteZero)
+    use io::ErrorKind::{
+        FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero,
+    };
+    matches!(kind, FileTooLarge | StorageFull | ReadOnlyFilesystem | QuotaExceeded | PermissionDenied | WriteZero)
 }
 
 /// Whether the reader of our output has gone, as `head` does: no error.

@@ -35,18 +35,15 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         return Ok(COMPLETE);
     }
     writeln!(out, "{}: {} seeds", data.display(), saved.seeds.len())?;
-    match (running, summary) {
-        (true, _) => writeln!(out, "A crawl is at work here now; its figures come when it pauses or ends.")?,
-        (false, None) => writeln!(
-            out,
-            "The last run did not end properly (killed, or power was lost). Nothing that was committed\n\
-             is lost: run crawl --data {} to go on.",
-            data.display()
-        )?,
-        (false, Some(summary)) => {
-            drop(out);
+    drop(out);
+    match summary {
+        Some(mut summary) => {
+            if running {
+                summary.stopped = Some("not at all, a crawl is at work here; these are its last figures".into());
+            }
             print_summary(&summary)?;
         }
+        None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }
     Ok(COMPLETE)
 }

@@ -12,7 +12,7 @@ use hapax_dedup::{Level, Neighbour, Options, Store};
 use hapax_extract::{RECIPE, jieba};
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
-use hapax_index::{Index, Page};
+use hapax_index::{Index, Page, Searcher};
 use serde::{Deserialize, Serialize};
 
 use super::decide::{TextCache, dedup_document, examples, stored_text};
@@ -67,8 +67,10 @@ pub(crate) struct Committer {
     stats: Arc<Stats>,
     pages_folder: PathBuf,
     texts: TextCache,
-    /// Where each kept page lies in the WARC and when it was fetched, for refers-to.
-    kept: BTreeMap<u64, (Location, String)>,
+    /// Where the pages kept in this run lie in the WARC, and when they were fetched.
+    kept: BTreeMap<u64, (Location, SystemTime)>,
+    /// The same for earlier runs' pages.
+    earlier: Option<Searcher>,
     threshold: u32,
     before: Duration,
     started: Instant,
@@ -129,6 +131,7 @@ impl Committer {
             pages_folder: data.pages(),
             texts: TextCache::default(),
             kept: BTreeMap::new(),
+            earlier: Searcher::open(&data.index(), jieba()).ok().filter(|_| parts.index),
             threshold: parts.policy.distance,
             before: Duration::from_millis(skips.elapsed_ms),
             started: Instant::now(),
@@ -188,7 +191,7 @@ impl Committer {
         self.texts.insert(id, &page.basis.text);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
-            self.kept.insert(id, (location, time.to_owned()));
+            self.kept.insert(id, (location, page.time));
         }
         if let Some(index) = &mut self.index {
             index.add(&Page {
@@ -222,7 +225,7 @@ impl Committer {
             Level::Text => "exact",
             Level::Hamming | Level::Sketch => "near",
         };
-        let of_place = self.kept.get(&best.id).map(|(location, _)| place(location));
+        let of_place = self.place_of(best.id).map(|(place, _)| place);
         let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
             let url = url::Url::parse(&of_url).ok()?;
             stored_text(&self.pages_folder, of_place.as_deref()?, &url)
@@ -268,7 +271,7 @@ impl Committer {
         let kind = match best {
             None => RecordKind::Response,
             Some(best) => {
-                let date = self.kept.get(&best.id).map(|(_, date)| date.clone());
+                let date = self.place_of(best.id).map(|(_, date)| date);
                 let refers = RefersTo { record: record_id(best.id), url: self.url_of(best.id)?, date };
                 match best.level {
                     Level::Text => RecordKind::RevisitIdentical(refers),
@@ -394,6 +397,15 @@ impl Committer {
     pub(crate) fn close(self) -> Result<()> {
         self.index.map_or(Ok(()), Index::close)?;
         Ok(())
+    }
+
+    /// Where a kept page lies in the WARC, and when it was fetched.
+    fn place_of(&self, id: u64) -> Option<(String, String)> {
+        if let Some((location, time)) = self.kept.get(&id) {
+            return Some((place(location), format_time(*time)));
+        }
+        let hit = self.earlier.as_ref()?.page(id).ok()??;
+        Some((hit.stored_at, hit.fetched))
     }
 
     fn url_of(&mut self, id: u64) -> Result<String> {

@@ -81,6 +81,9 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         Err(error) if error.is_transient() && lease.attempts < MAX_ATTEMPTS => {
             return retry(shared, lease, None);
         }
+        Err(error) if error.is_transient() => {
+            return Message::Defer { lease, reason: error.reason(), detail: error.to_string() };
+        }
         Err(error) => {
             shared.frontier.free(&lease, started.elapsed(), Instant::now());
             return Message::Skip { lease, reason: error.reason(), detail: error.to_string() };

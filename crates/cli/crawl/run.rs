@@ -1,5 +1,6 @@
 //! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -85,7 +86,14 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
 
     let summary_root = data.root().to_owned();
-    let mut writer = Writer { committer, rules, control: Arc::clone(&control), frontier: Arc::clone(&frontier) };
+    let mut writer = Writer {
+        committer,
+        rules,
+        control: Arc::clone(&control),
+        frontier: Arc::clone(&frontier),
+        stats: Arc::clone(&stats),
+        root: summary_root.clone(),
+    };
     writer.seed(&job.seeds)?;
     let commit_thread = std::thread::Builder::new()
         .name("commit".into())
@@ -191,6 +199,8 @@ struct Writer {
     rules: Rules,
     control: Arc<Control>,
     frontier: Arc<Frontier>,
+    stats: Arc<Stats>,
+    root: PathBuf,
 }
 
 impl Writer {
@@ -199,7 +209,15 @@ impl Writer {
         for seed in seeds {
             self.frontier.push(Entry { url: seed.clone(), depth: 0, hops: 0 });
         }
-        self.committer.commit(false)
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+
+    /// What a reader finds while the crawl runs, or after it was killed.
+    fn save_summary(&self) -> Result<()> {
+        let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
+        let summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
+        crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
     }
 
     /// Works until all senders are gone; returns the time spent on the data directory.
@@ -228,6 +246,7 @@ impl Writer {
                 Err(mpsc::error::TryRecvError::Empty) => {
                     // A quiet moment: what is old enough becomes durable.
                     if self.committer.maybe_commit()? || self.idle_commit()? {
+                        self.save_summary()?;
                         self.control.wake.notify_one();
                         continue;
                     }
@@ -240,7 +259,7 @@ impl Writer {
             self.take(message)?;
             self.control.active.fetch_sub(1, Relaxed);
             if self.committer.maybe_commit()? {
-                tracing::debug!("committed");
+                self.save_summary()?;
             }
             self.control.wake.notify_one();
         }

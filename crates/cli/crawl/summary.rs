@@ -16,6 +16,8 @@ use crate::output::{bytes, duration, number};
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
+    /// Not ended yet: what a killed run leaves behind.
+    Running,
     Complete,
     MaxPages,
     MaxBytes,
@@ -48,6 +50,7 @@ impl Summary {
     pub(super) fn new(stats: &Stats, counts: Counts, stop: Stop, elapsed: Duration, data: &Path) -> Self {
         let stopped = match stop {
             Stop::Complete => None,
+            Stop::Running => Some("the last run did not end properly: it was killed, or power was lost"),
             Stop::MaxPages => Some("--max-pages is reached"),
             Stop::MaxBytes => Some("--max-bytes is reached"),
             Stop::TimeLimit => Some("--time-limit is reached"),
@@ -56,7 +59,7 @@ impl Summary {
         };
         Self {
             time: hapax_fetch::warc::format_time(SystemTime::now()),
-            complete: stop == Stop::Complete,
+            complete: stop == Stop::Complete && counts.deferred == 0,
             stopped: stopped.map(str::to_owned),
             pages: stats.pages(),
             skipped: stats.skipped(),
@@ -120,7 +123,13 @@ pub(crate) fn print(summary: &Summary) -> std::io::Result<()> {
             reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();
         writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
     }
-    if summary.queued_urls > 0 {
+    if summary.deferred_urls > 0 {
+        writeln!(
+            out,
+            "  unreachable  {:>9}   tried again when the same command is run again",
+            number(summary.deferred_urls)
+        )?;
+    } else if summary.queued_urls > 0 {
         writeln!(out, "  still queued {:>9}", number(summary.queued_urls))?;
     }
     let data = &summary.data;

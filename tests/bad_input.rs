@@ -1,0 +1,161 @@
+use std::collections::HashMap;
+use std::process::Command;
+
+use crate::support::{Bench, Page, Server, code, crawl, html, prose, text, write};
+
+#[test]
+fn bad_seeds_are_said_before_anything_is_fetched() {
+    let bench = Bench::new();
+    let run = |content: Option<&str>| {
+        let path = bench.path("s.txt");
+        let _ = std::fs::remove_file(&path);
+        if let Some(content) = content {
+            write(&path, content);
+        }
+        let output = crawl().arg("--seeds").arg(&path).arg("--data").arg(bench.data()).output().unwrap();
+        assert_eq!(code(&output), 1);
+        assert!(!bench.data().exists(), "nothing is made for a crawl that cannot begin");
+        text(&output.stderr)
+    };
+    assert!(run(None).contains("cannot read the seeds in"));
+    assert!(run(Some("")).contains("holds no URL"));
+    assert!(run(Some("http://a.example/\nnot a url")).contains("s.txt, line 2: \"not a url\" is no URL"));
+    assert!(run(Some("ftp://a.example/")).contains("line 1"));
+}
+
+#[test]
+fn wrong_words_get_a_hint_and_exit_1() {
+    let output = crawl().args(["--seed", "x"]).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("--seeds"), "{}", text(&output.stderr));
+    let bench = Bench::new();
+    let config = bench.path("c.toml");
+    write(&config, "max-page = 3\n");
+    let output = crawl().arg("--config").arg(&config).arg("--seeds").arg(bench.seeds(&["http://127.0.0.1:9/".into()])).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("did you mean `max-pages`"), "{}", text(&output.stderr));
+    let output = bench.crawl(&["http://127.0.0.1:9/".into()], &["--distance", "9"]);
+    assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+}
+
+fn small_site() -> Server {
+    Server::start(HashMap::from([("/".to_owned(), html(format!("<p>{}</p>", prose(1, 8))))]))
+}
+
+#[test]
+fn a_directory_of_another_version_or_damaged_is_refused() {
+    let server = small_site();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let settings = bench.data().join("crawl.toml");
+    let good = std::fs::read_to_string(&settings).unwrap();
+    write(&settings, good.replace("version = 1", "version = 9"));
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 2);
+    assert!(text(&output.stderr).contains("of version 9"), "{}", text(&output.stderr));
+    write(&settings, good);
+
+    let journal = bench.data().join("dedup/journal");
+    let mut bytes = std::fs::read(&journal).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    write(&journal, bytes);
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("damaged at byte"), "{}", text(&output.stderr));
+
+    let output = bench.crawl(&[server.url("/")], &["--fresh"]);
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("add --yes"), "{}", text(&output.stderr));
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--fresh", "--yes"])), 0);
+}
+
+#[test]
+fn a_directory_held_by_another_process_is_refused_and_can_be_read() {
+    let server = Server::slow(HashMap::from([("/".to_owned(), html("<p>x</p>"))]), std::time::Duration::from_secs(2));
+    let bench = Bench::new();
+    let mut first = bench.spawn(&[server.url("/")], &[]);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 5, "{}", text(&output.stderr));
+    assert!(bench.run(&["status"]).contains("at work here"));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert!(bench.run(&["status"]).contains("did not end properly"));
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_exit_6() {
+    let bench = Bench::new();
+    let seeds = bench.seeds(&["http://127.0.0.1:9/".into()]);
+    let file = bench.path("file");
+    write(&file, "in the way");
+    let output = crawl().arg("--seeds").arg(seeds).arg("--data").arg(file.join("data")).output().unwrap();
+    assert_eq!(code(&output), 6, "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("cannot write"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    // A limit on the size of files stands for the full disk: every write beyond it fails.
+    let pages: HashMap<String, Page> = (0..60u64)
+        .map(|n| {
+            let path = if n == 0 { "/".to_owned() } else { format!("/p{n}") };
+            (path, html(format!("<p>{}</p><a href=/p{}>next</a>", prose(n + 1, 400), n + 1)))
+        })
+        .collect();
+    let server = Server::start(pages);
+    let bench = Bench::new();
+    let seeds = bench.seeds(&[server.url("/")]);
+    let data = bench.data();
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 3000; exec {} --seeds {} --data {} --delay 0s",
+        env!("CARGO_BIN_EXE_crawl"), seeds.display(), data.display()
+    );
+    let mut stopped = None;
+    // The frontier's file alone is larger than a small limit: grow it until the crawl starts at all.
+    for blocks in [600, 1200, 2500, 5000] {
+        let command = command.replace("3000", &blocks.to_string());
+        let output = Command::new("bash").arg("-c").arg(command).output().unwrap();
+        if code(&output) == 6 {
+            stopped = Some(text(&output.stderr));
+        }
+    }
+    let message = stopped.expect("no limit stopped the crawl");
+    assert!(message.contains("File too large") || message.contains("cannot write"), "{message}");
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let summary = bench.summary();
+    assert_eq!((summary["pages"]["fetched"].as_u64(), &summary["complete"]), (Some(60), &true.into()), "{summary}");
+}
+
+#[test]
+fn seeds_that_cannot_be_fetched_are_exit_4() {
+    let bench = Bench::new();
+    let output = bench.crawl(&["http://127.0.0.1:9/".into()], &[]);
+    assert_eq!(code(&output), 4, "{}", text(&output.stderr));
+    let forbidden = Server::start(HashMap::from([(
+        "/robots.txt".to_owned(),
+        Page { status: "200 OK", headers: String::new(), body: b"User-agent: *\nDisallow: /".to_vec() },
+    )]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[forbidden.url("/")], &[])), 4);
+    assert_eq!(bench.log("skipped.jsonl")[0]["reason"], "robots");
+}
+
+#[test]
+fn a_page_cannot_lead_into_the_private_network() {
+    let inside = small_site();
+    let outside = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<a href='http://127.0.0.1:{0}/'>1</a><a href='http://localhost:{0}/'>2</a><a href=/r>3</a>", inside.port))),
+        ("/r".to_owned(), crate::support::redirect(&format!("http://[::ffff:127.0.0.1]:{}/", inside.port))),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[outside.url("/")], &["--scope", "any"])), 0);
+    assert!(inside.asked().is_empty(), "{:?}", inside.asked());
+    let refused = bench.log("skipped.jsonl").iter().filter(|line| line["reason"] == "private-address").count();
+    assert_eq!(refused, 3);
+    let bench = Bench::new();
+    bench.crawl(&[outside.url("/")], &["--scope", "any", "--allow-private", "127.0.0.0/8"]);
+    assert!(!inside.asked().is_empty());
+}

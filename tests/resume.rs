@@ -1,0 +1,147 @@
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use crate::support::{Bench, Page, Server, code, html, prose, text};
+
+/// `groups` texts of `copies` near-duplicate pages each, linked page by page.
+fn web(groups: u64, copies: u64) -> HashMap<String, Page> {
+    let mut pages = HashMap::new();
+    let total = groups * copies;
+    for number in 0..total {
+        let links: String = [number * 2 + 1, number * 2 + 2, (number * 7 + 3) % total]
+            .iter()
+            .filter(|next| **next < total)
+            .map(|next| format!("<a href=/p{next}>n</a> "))
+            .collect();
+        let body = prose(number % groups + 1, 10);
+        pages.insert(
+            if number == 0 { "/".to_owned() } else { format!("/p{number}") },
+            html(format!("<title>{number}</title><nav>{links}</nav><main><p>{body}</p><p>Copy {number} of it.</p></main>")),
+        );
+    }
+    // /p0 is linked and does not exist under that name.
+    pages
+}
+
+/// Pages by the text they hold: how many are indexed, how many discarded.
+fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
+    let pages = bench.summary()["pages"].clone();
+    let indexed = bench.run(&["search", "when", "--limit", "100000", "--json"]).lines().count();
+    let skipped = serde_json::from_value(bench.summary()["skipped"].clone()).unwrap();
+    (pages["fetched"].as_u64().unwrap(), pages["near"].as_u64().unwrap() + pages["exact"].as_u64().unwrap(), skipped, indexed)
+}
+
+#[test]
+fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
+    let undisturbed = {
+        let server = Server::start(web(40, 6));
+        let bench = Bench::new();
+        let output = bench.crawl(&[server.url("/")], &["--per-host", "4"]);
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        outcome(&bench)
+    };
+    assert_eq!(undisturbed.0, 240);
+
+    let server = Server::slow(web(40, 6), Duration::from_millis(4));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let mut kills = 0;
+    for round in 0..12u64 {
+        let mut child = bench.spawn(&seeds, &["--per-host", "4"]);
+        std::thread::sleep(Duration::from_millis(40 + round * 37 % 260));
+        if child.try_wait().unwrap().is_some() {
+            break;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        kills += 1;
+    }
+    assert!(kills >= 2, "the crawl was over before it could be killed");
+    let output = bench.crawl(&seeds, &["--per-host", "4"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(outcome(&bench), undisturbed, "after {kills} kills");
+
+    // Every line of the logs is whole, and no page is in them twice.
+    let mut urls: Vec<String> =
+        bench.log("discarded.jsonl").iter().map(|line| line["url"].to_string()).collect();
+    let all = urls.len();
+    urls.sort();
+    urls.dedup();
+    assert_eq!(urls.len(), all);
+    bench.log("skipped.jsonl");
+    // The archive is readable to its end and holds each page once.
+    let again = Bench::new();
+    let output = crate::support::crawl().arg("pages").arg(bench.data().join("pages")).arg("--data").arg(again.data()).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
+    let server = Server::slow(web(60, 2), Duration::from_millis(10));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let child = bench.command(&seeds, &[]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(400));
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 3, "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("Run the same command again to go on."));
+    let first = bench.summary();
+    assert_eq!(first["complete"], false);
+    let asked = server.asked().len();
+
+    // Without seeds: those of the first run are known.
+    let output = crate::support::crawl().arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!((&bench.summary()["complete"], bench.summary()["pages"]["fetched"].as_u64()), (&true.into(), Some(120)));
+    assert!(server.asked().len() - asked <= 121 - first["pages"]["fetched"].as_u64().unwrap() as usize, "asked twice");
+
+    // A finished crawl run again asks for nothing.
+    let asked = server.asked().len();
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    assert_eq!(server.asked().len(), asked);
+}
+
+#[test]
+fn limits_stop_a_crawl_and_raising_them_goes_on() {
+    let server = Server::start(web(30, 1));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "7"])), 3);
+    assert_eq!(bench.summary()["pages"]["fetched"].as_u64(), Some(7));
+    assert!(bench.run(&["status"]).contains("--max-pages is reached"));
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "1000"])), 0);
+    assert_eq!(bench.summary()["pages"]["fetched"].as_u64(), Some(30));
+    let shallow = Bench::new();
+    assert_eq!(code(&shallow.crawl(&seeds, &["--max-depth", "1"])), 0);
+    assert!(shallow.log("skipped.jsonl").iter().any(|line| line["reason"] == "depth"));
+}
+
+#[test]
+fn a_server_that_dies_loses_nothing_and_is_asked_again() {
+    let server = Server::slow(web(40, 1), Duration::from_millis(15));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let mut child = bench.spawn(&seeds, &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    server.die();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(0));
+    let summary = bench.summary();
+    let fetched = summary["pages"]["fetched"].as_u64().unwrap();
+    assert!(fetched > 0 && fetched < 40, "{summary}");
+    assert_eq!(summary["complete"], false);
+    assert!(summary["deferred_urls"].as_u64().unwrap() > 0, "{summary}");
+    assert!(bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "connect"));
+}
+
+#[test]
+fn the_pause_between_requests_is_kept() {
+    let server = Server::start(web(6, 1));
+    let bench = Bench::new();
+    let started = std::time::Instant::now();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--delay", "200ms"])), 0);
+    // Six pages: five pauses at least.
+    assert!(started.elapsed() >= Duration::from_millis(1000), "{:?}", started.elapsed());
+}

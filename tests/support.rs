@@ -1,0 +1,222 @@
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// One page of the server.
+#[derive(Clone, Debug)]
+pub(crate) struct Page {
+    pub(crate) status: &'static str,
+    pub(crate) headers: String,
+    pub(crate) body: Vec<u8>,
+}
+
+pub(crate) fn html(body: impl Into<String>) -> Page {
+    Page {
+        status: "200 OK",
+        headers: "Content-Type: text/html; charset=utf-8\r\n".into(),
+        body: body.into().into_bytes(),
+    }
+}
+
+pub(crate) fn redirect(target: &str) -> Page {
+    Page { status: "301 Moved", headers: format!("Location: {target}\r\n"), body: Vec::new() }
+}
+
+/// A web server on loopback. It ends with the test.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+    dead: Arc<AtomicBool>,
+    wait: Duration,
+}
+
+impl Server {
+    pub(crate) fn start(pages: HashMap<String, Page>) -> Self {
+        Self::slow(pages, Duration::ZERO)
+    }
+
+    /// Each answer takes this long.
+    pub(crate) fn slow(pages: HashMap<String, Page>, wait: Duration) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = Self { port, asked: Arc::default(), dead: Arc::default(), wait };
+        let (asked, dead, pages) = (Arc::clone(&server.asked), Arc::clone(&server.dead), Arc::new(pages));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                if dead.load(SeqCst) {
+                    return;
+                }
+                let (asked, pages) = (Arc::clone(&asked), Arc::clone(&pages));
+                std::thread::spawn(move || serve(stream, &pages, &asked, wait));
+            }
+        });
+        server
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Every path that was asked for, in order; robots.txt left out.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked.iter().filter(|path| *path != "/robots.txt").cloned().collect()
+    }
+
+    /// From now on connections are refused.
+    pub(crate) fn die(&self) {
+        self.dead.store(true, SeqCst);
+        // Wakes the accept loop, which then drops the listener.
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        std::thread::sleep(self.wait + Duration::from_millis(50));
+    }
+}
+
+fn serve(mut stream: TcpStream, pages: &HashMap<String, Page>, asked: &Mutex<Vec<String>>, wait: Duration) {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut head = Vec::new();
+    let mut piece = [0; 2048];
+    while !head.windows(4).any(|w| w == b"\r\n\r\n") {
+        match stream.read(&mut piece) {
+            Ok(count) if count > 0 => head.extend_from_slice(&piece[..count]),
+            _ => return,
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    asked.lock().unwrap().push(path.clone());
+    std::thread::sleep(wait);
+    let missing = Page { status: "404 Not Found", headers: String::new(), body: b"no".to_vec() };
+    let page = pages.get(&path).unwrap_or(&missing);
+    let _ = write!(
+        stream,
+        "HTTP/1.1 {}\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",
+        page.status,
+        page.headers,
+        page.body.len()
+    );
+    let _ = stream.write_all(&page.body);
+}
+
+/// A folder of the test's own.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.path("data")
+    }
+
+    pub(crate) fn seeds(&self, urls: &[String]) -> PathBuf {
+        let path = self.path("seeds.txt");
+        std::fs::write(&path, urls.join("\n")).unwrap();
+        path
+    }
+
+    /// The main job, fast, with further flags.
+    pub(crate) fn crawl(&self, seeds: &[String], flags: &[&str]) -> Output {
+        self.command(seeds, flags).output().unwrap()
+    }
+
+    pub(crate) fn spawn(&self, seeds: &[String], flags: &[&str]) -> Child {
+        self.command(seeds, flags).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    pub(crate) fn command(&self, seeds: &[String], flags: &[&str]) -> Command {
+        let mut command = crawl();
+        command.arg("--seeds").arg(self.seeds(seeds)).arg("--data").arg(self.data());
+        if !flags.contains(&"--delay") {
+            command.args(["--delay", "0s"]);
+        }
+        command.args(flags);
+        command
+    }
+
+    pub(crate) fn summary(&self) -> Value {
+        serde_json::from_slice(&std::fs::read(self.data().join("summary.json")).unwrap()).unwrap()
+    }
+
+    pub(crate) fn log(&self, name: &str) -> Vec<Value> {
+        json_lines(&std::fs::read(self.data().join(name)).unwrap())
+    }
+
+    /// `crawl COMMAND ARGS --data ...`, which must succeed; its output.
+    pub(crate) fn run(&self, args: &[&str]) -> String {
+        let output = crawl().args(args).arg("--data").arg(self.data()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+}
+
+pub(crate) fn crawl() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HAPAX_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
+pub(crate) fn json_lines(bytes: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(bytes).unwrap();
+    assert!(text.is_empty() || text.ends_with('\n'), "a half line: {text:?}");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+pub(crate) fn code(output: &Output) -> i32 {
+    output.status.code().expect("ended by a signal")
+}
+
+/// Prose that differs for each `seed`: sentences with function words, as an extractor expects them.
+pub(crate) fn prose(seed: u64, sentences: u64) -> String {
+    const NOUNS: [&str; 24] = [
+        "river", "baker", "teacher", "garden", "window", "winter", "letter", "bridge", "market", "doctor",
+        "island", "engine", "forest", "mirror", "castle", "sailor", "button", "candle", "donkey", "farmer",
+        "guitar", "hammer", "jacket", "kettle",
+    ];
+    const VERBS: [&str; 16] = [
+        "followed", "remembered", "carried", "painted", "opened", "watched", "repaired", "believed",
+        "counted", "described", "forgot", "gathered", "lifted", "measured", "noticed", "protected",
+    ];
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pick = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % limit as u64) as usize
+    };
+    (0..sentences)
+        .map(|_| {
+            let (a, b, c, d) = (pick(24), pick(16), pick(24), pick(24));
+            format!(
+                "When the {} {} the {} that had been left with the {}, it was not what they had thought it would be. ",
+                NOUNS[a], VERBS[b], NOUNS[c], NOUNS[d]
+            )
+        })
+        .collect()
+}
+
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
+    std::fs::write(path, content).unwrap();
+}
