@@ -12,14 +12,18 @@ fn bad_seeds_are_said_before_anything_is_fetched() {
         if let Some(content) = content {
             write(&path, content);
         }
-        let output = crawl().arg("--seeds").arg(&path).arg("--data").arg(bench.data()).output().unwrap();
+        let output =
+            crawl().arg("--seeds").arg(&path).arg("--data").arg(bench.data()).output().unwrap();
         assert_eq!(code(&output), 1);
         assert!(!bench.data().exists(), "nothing is made for a crawl that cannot begin");
         text(&output.stderr)
     };
     assert!(run(None).contains("cannot read the seeds in"));
     assert!(run(Some("")).contains("holds no URL"));
-    assert!(run(Some("http://a.example/\nnot a url")).contains("s.txt, line 2: \"not a url\" is no URL"));
+    assert!(
+        run(Some("http://a.example/\nnot a url"))
+            .contains("s.txt, line 2: \"not a url\" is no URL")
+    );
     assert!(run(Some("ftp://a.example/")).contains("line 1"));
 }
 
@@ -31,7 +35,13 @@ fn wrong_words_get_a_hint_and_exit_1() {
     let bench = Bench::new();
     let config = bench.path("c.toml");
     write(&config, "max-page = 3\n");
-    let output = crawl().arg("--config").arg(&config).arg("--seeds").arg(bench.seeds(&["http://127.0.0.1:9/".into()])).output().unwrap();
+    let output = crawl()
+        .arg("--config")
+        .arg(&config)
+        .arg("--seeds")
+        .arg(bench.seeds(&["http://127.0.0.1:9/".into()]))
+        .output()
+        .unwrap();
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("did you mean `max-pages`"), "{}", text(&output.stderr));
     let output = bench.crawl(&["http://127.0.0.1:9/".into()], &["--distance", "9"]);
@@ -72,7 +82,10 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
 
 #[test]
 fn a_directory_held_by_another_process_is_refused_and_can_be_read() {
-    let server = Server::slow(HashMap::from([("/".to_owned(), html("<p>x</p>"))]), std::time::Duration::from_secs(2));
+    let server = Server::slow(
+        HashMap::from([("/".to_owned(), html("<p>x</p>"))]),
+        std::time::Duration::from_secs(2),
+    );
     let bench = Bench::new();
     let mut first = bench.spawn(&[server.url("/")], &[]);
     std::thread::sleep(std::time::Duration::from_millis(700));
@@ -90,7 +103,8 @@ fn a_place_that_cannot_be_written_is_exit_6() {
     let seeds = bench.seeds(&["http://127.0.0.1:9/".into()]);
     let file = bench.path("file");
     write(&file, "in the way");
-    let output = crawl().arg("--seeds").arg(seeds).arg("--data").arg(file.join("data")).output().unwrap();
+    let output =
+        crawl().arg("--seeds").arg(seeds).arg("--data").arg(file.join("data")).output().unwrap();
     assert_eq!(code(&output), 6, "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("cannot write"), "{}", text(&output.stderr));
 }
@@ -110,7 +124,9 @@ fn a_full_disk_loses_nothing() {
     let data = bench.data();
     let command = format!(
         "trap '' XFSZ; ulimit -f 3000; exec {} --seeds {} --data {} --delay 0s",
-        env!("CARGO_BIN_EXE_crawl"), seeds.display(), data.display()
+        env!("CARGO_BIN_EXE_crawl"),
+        seeds.display(),
+        data.display()
     );
     let mut stopped = None;
     // The frontier's file alone is larger than a small limit: grow it until the crawl starts at all.
@@ -126,7 +142,11 @@ fn a_full_disk_loses_nothing() {
     let output = bench.crawl(&[server.url("/")], &[]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let summary = bench.summary();
-    assert_eq!((summary["pages"]["fetched"].as_u64(), &summary["complete"]), (Some(60), &true.into()), "{summary}");
+    assert_eq!(
+        (summary["pages"]["fetched"].as_u64(), &summary["complete"]),
+        (Some(60), &true.into()),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -136,7 +156,11 @@ fn seeds_that_cannot_be_fetched_are_exit_4() {
     assert_eq!(code(&output), 4, "{}", text(&output.stderr));
     let forbidden = Server::start(HashMap::from([(
         "/robots.txt".to_owned(),
-        Page { status: "200 OK", headers: String::new(), body: b"User-agent: *\nDisallow: /".to_vec() },
+        Page {
+            status: "200 OK",
+            headers: String::new(),
+            body: b"User-agent: *\nDisallow: /".to_vec(),
+        },
     )]));
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[forbidden.url("/")], &[])), 4);
@@ -147,13 +171,26 @@ fn seeds_that_cannot_be_fetched_are_exit_4() {
 fn a_page_cannot_lead_into_the_private_network() {
     let inside = small_site();
     let outside = Server::start(HashMap::from([
-        ("/".to_owned(), html(format!("<a href='http://127.0.0.1:{0}/'>1</a><a href='http://localhost:{0}/'>2</a><a href=/r>3</a>", inside.port))),
-        ("/r".to_owned(), crate::support::redirect(&format!("http://[::ffff:127.0.0.1]:{}/", inside.port))),
+        (
+            "/".to_owned(),
+            html(format!(
+                "<a href='http://127.0.0.1:{0}/'>1</a><a href='http://localhost:{0}/'>2</a><a href=/r>3</a>",
+                inside.port
+            )),
+        ),
+        (
+            "/r".to_owned(),
+            crate::support::redirect(&format!("http://[::ffff:127.0.0.1]:{}/", inside.port)),
+        ),
     ]));
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[outside.url("/")], &["--scope", "any"])), 0);
     assert!(inside.asked().is_empty(), "{:?}", inside.asked());
-    let refused = bench.log("skipped.jsonl").iter().filter(|line| line["reason"] == "private-address").count();
+    let refused = bench
+        .log("skipped.jsonl")
+        .iter()
+        .filter(|line| line["reason"] == "private-address")
+        .count();
     assert_eq!(refused, 3);
     let bench = Bench::new();
     bench.crawl(&[outside.url("/")], &["--scope", "any", "--allow-private", "127.0.0.0/8"]);

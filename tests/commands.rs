@@ -9,8 +9,12 @@ fn pipe(args: &[&str], data: Option<&std::path::Path>, input: &str) -> (i32, Str
     if let Some(data) = data {
         command.arg("--data").arg(data);
     }
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     (code(&output), text(&output.stdout), text(&output.stderr))
@@ -22,7 +26,9 @@ fn the_demo_keeps_each_text_once() {
     let output = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("Complete."));
-    for (query, expected) in [("winch harbour", 1), ("quarry customers", 1), ("邮递员", 1), ("heather beekeeper", 1)] {
+    for (query, expected) in
+        [("winch harbour", 1), ("quarry customers", 1), ("邮递员", 1), ("heather beekeeper", 1)]
+    {
         let found = bench.run(&["search", query, "--json"]);
         assert_eq!(found.lines().count(), expected, "{query}: {found}");
     }
@@ -42,14 +48,19 @@ fn dedup_answers_in_order_remembers_and_survives_bad_lines() {
         line("a2", &format!("{a} And one more word.")),
         line("a", &b),
         line("empty", ""),
-        serde_json::json!({"id": "h", "html": format!("<nav><a href=1>Home</a></nav><p>{b}</p>")}).to_string(),
+        serde_json::json!({"id": "h", "html": format!("<nav><a href=1>Home</a></nav><p>{b}</p>")})
+            .to_string(),
     ]
     .join("\n");
     let (exit, out, err) = pipe(&["dedup"], Some(&bench.data()), &input);
     assert_eq!(exit, 7, "{err}");
     let rows = json_lines(out.as_bytes());
-    let verdicts: Vec<&str> = rows.iter().map(|r| r["verdict"].as_str().unwrap_or("error")).collect();
-    assert_eq!(verdicts, ["new", "error", "new", "error", "duplicate", "known", "new", "duplicate"]);
+    let verdicts: Vec<&str> =
+        rows.iter().map(|r| r["verdict"].as_str().unwrap_or("error")).collect();
+    assert_eq!(
+        verdicts,
+        ["new", "error", "new", "error", "duplicate", "known", "new", "duplicate"]
+    );
     assert_eq!((&rows[1]["id"], &rows[3]["line"]), (&"x".into(), &4.into()));
     assert_eq!((&rows[4]["of"]["id"], &rows[7]["of"]["id"]), (&"a".into(), &"b".into()));
     let (exit, out, _) = pipe(&["dedup"], Some(&bench.data()), &line("later", &a));
@@ -63,7 +74,11 @@ fn dedup_with_all_matches_lists_every_one() {
     let bench = Bench::new();
     let text = prose(1, 12);
     let input: String = (0..4)
-        .map(|i| serde_json::json!({"id": i.to_string(), "text": format!("{text} Number {i} of them.")}).to_string() + "\n")
+        .map(|i| {
+            serde_json::json!({"id": i.to_string(), "text": format!("{text} Number {i} of them.")})
+                .to_string()
+                + "\n"
+        })
         .collect();
     let (exit, out, _) = pipe(&["dedup", "--all-matches"], Some(&bench.data()), &input);
     assert_eq!(exit, 0);
@@ -75,17 +90,34 @@ fn dedup_with_all_matches_lists_every_one() {
 fn extract_says_why_and_fingerprint_names_the_file() {
     let bench = Bench::new();
     let page = bench.path("page.html");
-    write(&page, format!("<title>T</title><nav>Home</nav><div class=related>See also this and that</div><p>{}</p>", prose(1, 8)));
+    write(
+        &page,
+        format!(
+            "<title>T</title><nav>Home</nav><div class=related>See also this and that</div><p>{}</p>",
+            prose(1, 8)
+        ),
+    );
     let output = crawl().arg("extract").arg(&page).output().unwrap();
     let row = &json_lines(&output.stdout)[0];
     assert_eq!((row["title"].as_str(), row["language"].as_str()), (Some("T"), Some("en")));
     let blocks = row["blocks"].as_array().unwrap();
-    assert!(blocks.iter().any(|b| b["kept"] == false && b["reason"].as_str().unwrap().contains("class")), "{row}");
+    assert!(
+        blocks
+            .iter()
+            .any(|b| b["kept"] == false && b["reason"].as_str().unwrap().contains("class")),
+        "{row}"
+    );
     let output = crawl().arg("fingerprint").arg(&page).output().unwrap();
-    assert_eq!(text(&output.stdout), format!("{}\t{}\n", row["fingerprint"].as_str().unwrap(), page.display()));
-    let output = crawl().args(["extract", "--text"]).arg(&page).arg(bench.path("missing")).output().unwrap();
+    assert_eq!(
+        text(&output.stdout),
+        format!("{}\t{}\n", row["fingerprint"].as_str().unwrap(), page.display())
+    );
+    let output =
+        crawl().args(["extract", "--text"]).arg(&page).arg(bench.path("missing")).output().unwrap();
     assert_eq!(code(&output), 7);
-    assert!(text(&output.stdout).starts_with("When the") && text(&output.stderr).contains("missing"));
+    assert!(
+        text(&output.stdout).starts_with("When the") && text(&output.stderr).contains("missing")
+    );
 }
 
 #[test]
@@ -94,7 +126,10 @@ fn stored_pages_take_the_same_way() {
     let folder = bench.path("tree");
     std::fs::create_dir(&folder).unwrap();
     write(&folder.join("a.html"), format!("<title>A</title><p>{}</p>", prose(1, 9)));
-    write(&folder.join("b.html"), format!("<title>B</title><div>Ad</div><p>{}</p><p>End.</p>", prose(1, 9)));
+    write(
+        &folder.join("b.html"),
+        format!("<title>B</title><div>Ad</div><p>{}</p><p>End.</p>", prose(1, 9)),
+    );
     write(&folder.join("c.txt"), prose(2, 9));
     let args = ["pages", folder.to_str().unwrap()];
     let out = bench.run(&args);
@@ -112,7 +147,9 @@ fn help_completions_and_man_page_name_the_exit_codes() {
     for text in [&help, &man] {
         assert!(text.contains("no seed could be fetched"), "{text}");
     }
-    assert!(text(&crawl().args(["completions", "bash"]).output().unwrap().stdout).contains("_crawl"));
+    assert!(
+        text(&crawl().args(["completions", "bash"]).output().unwrap().stdout).contains("_crawl")
+    );
 }
 
 #[test]

@@ -28,7 +28,12 @@ fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
     let pages = bench.summary()["pages"].clone();
     let indexed = bench.run(&["search", "when", "--limit", "100000", "--json"]).lines().count();
     let skipped = serde_json::from_value(bench.summary()["skipped"].clone()).unwrap();
-    (pages["fetched"].as_u64().unwrap(), pages["near"].as_u64().unwrap() + pages["exact"].as_u64().unwrap(), skipped, indexed)
+    (
+        pages["fetched"].as_u64().unwrap(),
+        pages["near"].as_u64().unwrap() + pages["exact"].as_u64().unwrap(),
+        skipped,
+        indexed,
+    )
 }
 
 #[test]
@@ -71,7 +76,13 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     bench.log("skipped.jsonl");
     // The archive is readable to its end and holds each page once.
     let again = Bench::new();
-    let output = crate::support::crawl().arg("pages").arg(bench.data().join("pages")).arg("--data").arg(again.data()).output().unwrap();
+    let output = crate::support::crawl()
+        .arg("pages")
+        .arg(bench.data().join("pages"))
+        .arg("--data")
+        .arg(again.data())
+        .output()
+        .unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
 }
 
@@ -82,7 +93,10 @@ fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
     let seeds = [server.url("/")];
     let child = bench.command(&seeds, &[]).stdout(std::process::Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(400));
-    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
     assert!(killed.success());
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 3, "{}", text(&output.stdout));
@@ -94,8 +108,14 @@ fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
     // Without seeds: those of the first run are known.
     let output = crate::support::crawl().arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    assert_eq!((&bench.summary()["complete"], bench.summary()["pages"]["fetched"].as_u64()), (&true.into(), Some(120)));
-    assert!(server.asked().len() - asked <= 121 - first["pages"]["fetched"].as_u64().unwrap() as usize, "asked twice");
+    assert_eq!(
+        (&bench.summary()["complete"], bench.summary()["pages"]["fetched"].as_u64()),
+        (&true.into(), Some(120))
+    );
+    assert!(
+        server.asked().len() - asked <= 121 - first["pages"]["fetched"].as_u64().unwrap() as usize,
+        "asked twice"
+    );
 
     // A finished crawl run again asks for nothing.
     let asked = server.asked().len();

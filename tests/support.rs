@@ -48,7 +48,8 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let server = Self { port, asked: Arc::default(), dead: Arc::default(), wait };
-        let (asked, dead, pages) = (Arc::clone(&server.asked), Arc::clone(&server.dead), Arc::new(pages));
+        let (asked, dead, pages) =
+            (Arc::clone(&server.asked), Arc::clone(&server.dead), Arc::new(pages));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if dead.load(SeqCst) {
@@ -80,7 +81,12 @@ impl Server {
     }
 }
 
-fn serve(mut stream: TcpStream, pages: &HashMap<String, Page>, asked: &Mutex<Vec<String>>, wait: Duration) {
+fn serve(
+    mut stream: TcpStream,
+    pages: &HashMap<String, Page>,
+    asked: &Mutex<Vec<String>>,
+    wait: Duration,
+) {
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let mut head = Vec::new();
     let mut piece = [0; 2048];
@@ -191,13 +197,27 @@ pub(crate) fn code(output: &Output) -> i32 {
 /// Prose that differs for each `seed`: sentences with function words, as an extractor expects them.
 pub(crate) fn prose(seed: u64, sentences: u64) -> String {
     const NOUNS: [&str; 24] = [
-        "river", "baker", "teacher", "garden", "window", "winter", "letter", "bridge", "market", "doctor",
-        "island", "engine", "forest", "mirror", "castle", "sailor", "button", "candle", "donkey", "farmer",
-        "guitar", "hammer", "jacket", "kettle",
+        "river", "baker", "teacher", "garden", "window", "winter", "letter", "bridge", "market",
+        "doctor", "island", "engine", "forest", "mirror", "castle", "sailor", "button", "candle",
+        "donkey", "farmer", "guitar", "hammer", "jacket", "kettle",
     ];
     const VERBS: [&str; 16] = [
-        "followed", "remembered", "carried", "painted", "opened", "watched", "repaired", "believed",
-        "counted", "described", "forgot", "gathered", "lifted", "measured", "noticed", "protected",
+        "followed",
+        "remembered",
+        "carried",
+        "painted",
+        "opened",
+        "watched",
+        "repaired",
+        "believed",
+        "counted",
+        "described",
+        "forgot",
+        "gathered",
+        "lifted",
+        "measured",
+        "noticed",
+        "protected",
     ];
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut pick = |limit: usize| {

@@ -23,13 +23,18 @@ fn each_text_is_kept_once_whatever_its_address_and_template() {
     let mut pages = HashMap::from([
         (
             "/".to_owned(),
-            html("<a href=/one>1</a><a href='/one?sid=5'>2</a><a href=/print/one>3</a><a href=/two>4</a><a href=/frame>5</a>"),
+            html(
+                "<a href=/one>1</a><a href='/one?sid=5'>2</a><a href=/print/one>3</a><a href=/two>4</a><a href=/frame>5</a>",
+            ),
         ),
         ("/one".to_owned(), html(article("One", &one, "Buy shoes"))),
         ("/one?sid=5".to_owned(), html(article("One", &one, "Fly away"))),
         ("/two".to_owned(), html(article("Two", &two, "Buy shoes"))),
     ]);
-    pages.insert("/print/one".into(), html(format!("<body><h2>One</h2><p>{one}</p><p>Printed on a sunny day.</p></body>")));
+    pages.insert(
+        "/print/one".into(),
+        html(format!("<body><h2>One</h2><p>{one}</p><p>Printed on a sunny day.</p></body>")),
+    );
     pages.insert(
         "/frame".into(),
         html(format!("<body><table><tr><td><a href=/>Menu</a></td><td><h3>One</h3><div>{one}</div></td><td>Win!</td></tr></table></body>")),
@@ -37,13 +42,19 @@ fn each_text_is_kept_once_whatever_its_address_and_template() {
     let server = Server::start(pages);
     let mirror = Server::start(HashMap::from([(
         "/".to_owned(),
-        html(format!("<html><title>M</title><body><h1>Two</h1><p>{two}</p><p>This page is a copy of what was written elsewhere, and it is shown here with the leave of those who own it.</p></body></html>")),
+        html(format!(
+            "<html><title>M</title><body><h1>Two</h1><p>{two}</p><p>This page is a copy of what was written elsewhere, and it is shown here with the leave of those who own it.</p></body></html>"
+        )),
     )]));
     let bench = Bench::new();
     let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let pages = &bench.summary()["pages"];
-    assert_eq!((pages["fetched"].as_u64(), pages["indexed"].as_u64()), (Some(6), Some(3)), "{pages}");
+    assert_eq!(
+        (pages["fetched"].as_u64(), pages["indexed"].as_u64()),
+        (Some(6), Some(3)),
+        "{pages}"
+    );
 
     // Another site into the same directory meets the first one's pages.
     let output = bench.crawl(&[mirror.url("/")], &[]);
@@ -71,10 +82,17 @@ fn chinese_pages_are_one_in_every_charset_and_can_be_found() {
         谈到了各自的生活和将来的打算，觉得时间过得真快。回家的路上下起了小雨，我们没有带伞，就在书店的门口等了一会儿，又说起了小时候的事情。";
     let traditional = "昨天晚上我和朋友一起去看了一場電影，電影的名字我已經不記得了，但是裡面的故事讓我們都很感動。看完以後我們在外面走了很久，\
         談到了各自的生活和將來的打算，覺得時間過得真快。回家的路上下起了小雨，我們沒有帶傘，就在書店的門口等了一會兒，又說起了小時候的事情。";
-    let page = |text: &str| format!("<title>电影</title><body><div><a href=/>首页</a></div><p>{text}</p></body>");
-    let tw = |text: &str| format!("<title>電影</title><body><div><a href=/>首頁</a></div><p>{text}</p></body>");
+    let page = |text: &str| {
+        format!("<title>电影</title><body><div><a href=/>首页</a></div><p>{text}</p></body>")
+    };
+    let tw = |text: &str| {
+        format!("<title>電影</title><body><div><a href=/>首頁</a></div><p>{text}</p></body>")
+    };
     let server = Server::start(HashMap::from([
-        ("/".to_owned(), html("<a href=/gb>1</a><a href=/utf8>2</a><a href=/big5>3</a><a href=/tw>4</a>")),
+        (
+            "/".to_owned(),
+            html("<a href=/gb>1</a><a href=/utf8>2</a><a href=/big5>3</a><a href=/tw>4</a>"),
+        ),
         ("/gb".to_owned(), encoded(&page(simplified), encoding_rs::GB18030, "gb2312")),
         ("/utf8".to_owned(), html(page(simplified))),
         ("/big5".to_owned(), encoded(&tw(traditional), encoding_rs::BIG5, "big5")),
@@ -96,34 +114,71 @@ fn redirects_refreshes_canonicals_and_directives_are_honoured() {
     let server = Server::start(HashMap::from([
         (
             "/".to_owned(),
-            html("<a href=/moved>1</a><a href=/stub>2</a><a href=/copy#part>3</a><a href=/secret>4</a><a href=/no rel=nofollow>5</a>\
-                 <a href=/noindex>6</a><a href=/forbidden/x>7</a><a href='http://other.example/'>8</a><a href=/loop1>9</a><a href=/pic>10</a>"),
+            html(
+                "<a href=/moved>1</a><a href=/stub>2</a><a href=/copy#part>3</a><a href=/secret>4</a><a href=/no rel=nofollow>5</a>\
+                 <a href=/noindex>6</a><a href=/forbidden/x>7</a><a href='http://other.example/'>8</a><a href=/loop1>9</a><a href=/pic>10</a>",
+            ),
         ),
-        ("/robots.txt".to_owned(), Page { status: "200 OK", headers: "Content-Type: text/plain\r\n".into(), body: b"User-agent: *\nDisallow: /forbidden".to_vec() }),
+        (
+            "/robots.txt".to_owned(),
+            Page {
+                status: "200 OK",
+                headers: "Content-Type: text/plain\r\n".into(),
+                body: b"User-agent: *\nDisallow: /forbidden".to_vec(),
+            },
+        ),
         ("/moved".to_owned(), redirect("/page")),
         ("/stub".to_owned(), html("<meta http-equiv=refresh content='0;url=/page'>")),
         ("/page".to_owned(), html(article("P", &body, "x"))),
-        ("/copy".to_owned(), html(format!("<link rel=canonical href=/page>{}", article("P", &body, "y")))),
-        ("/secret".to_owned(), Page { status: "200 OK", headers: "Content-Type: text/html\r\nX-Robots-Tag: noindex\r\n".into(), body: b"<a href=/behind>x</a>".to_vec() }),
+        (
+            "/copy".to_owned(),
+            html(format!("<link rel=canonical href=/page>{}", article("P", &body, "y"))),
+        ),
+        (
+            "/secret".to_owned(),
+            Page {
+                status: "200 OK",
+                headers: "Content-Type: text/html\r\nX-Robots-Tag: noindex\r\n".into(),
+                body: b"<a href=/behind>x</a>".to_vec(),
+            },
+        ),
         ("/noindex".to_owned(), html("<meta name=robots content='none'><a href=/never>x</a>")),
         ("/behind".to_owned(), html(prose(4, 9))),
         ("/loop1".to_owned(), redirect("/loop2")),
         ("/loop2".to_owned(), redirect("/loop1")),
-        ("/pic".to_owned(), Page { status: "200 OK", headers: "Content-Type: image/png\r\n".into(), body: vec![0x89, b'P'] }),
+        (
+            "/pic".to_owned(),
+            Page {
+                status: "200 OK",
+                headers: "Content-Type: image/png\r\n".into(),
+                body: vec![0x89, b'P'],
+            },
+        ),
     ]));
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
     let mut asked = server.asked();
     asked.sort();
-    let expected = ["/", "/behind", "/copy", "/loop1", "/loop2", "/moved", "/noindex", "/page", "/pic", "/secret", "/stub", "/x"];
+    let expected = [
+        "/", "/behind", "/copy", "/loop1", "/loop2", "/moved", "/noindex", "/page", "/pic",
+        "/secret", "/stub", "/x",
+    ];
     assert_eq!(asked, expected);
     let skipped: HashMap<String, String> = bench
         .log("skipped.jsonl")
         .iter()
-        .map(|line| (line["url"].as_str().unwrap().replace(&server.url(""), ""), line["reason"].as_str().unwrap().to_owned()))
+        .map(|line| {
+            (
+                line["url"].as_str().unwrap().replace(&server.url(""), ""),
+                line["reason"].as_str().unwrap().to_owned(),
+            )
+        })
         .collect();
     for (url, reason) in [
-        ("/forbidden/x", "robots"), ("/secret", "noindex"), ("/noindex", "noindex"), ("/pic", "content-type"),
+        ("/forbidden/x", "robots"),
+        ("/secret", "noindex"),
+        ("/noindex", "noindex"),
+        ("/pic", "content-type"),
         ("http://other.example/", "scope"),
     ] {
         assert_eq!(skipped.get(url).map(String::as_str), Some(reason), "{url}: {skipped:?}");
@@ -131,7 +186,12 @@ fn redirects_refreshes_canonicals_and_directives_are_honoured() {
     let kinds: HashMap<String, String> = bench
         .log("discarded.jsonl")
         .iter()
-        .map(|line| (line["url"].as_str().unwrap().replace(&server.url(""), ""), line["kind"].as_str().unwrap().to_owned()))
+        .map(|line| {
+            (
+                line["url"].as_str().unwrap().replace(&server.url(""), ""),
+                line["kind"].as_str().unwrap().to_owned(),
+            )
+        })
         .collect();
     // Whichever of the two came first, the other one is discarded for it.
     assert!(kinds.contains_key("/copy") || kinds.contains_key("/page"), "{kinds:?}");
@@ -146,7 +206,10 @@ fn a_canonical_page_that_came_first_is_named_in_the_log() {
     let server = Server::start(HashMap::from([
         ("/".to_owned(), html("<a href=/page>1</a><a href=/copy>2</a>")),
         ("/page".to_owned(), html(article("P", &body, "x"))),
-        ("/copy".to_owned(), html(format!("<link rel=canonical href=/page>{}", article("P", &body, "y")))),
+        (
+            "/copy".to_owned(),
+            html(format!("<link rel=canonical href=/page>{}", article("P", &body, "y"))),
+        ),
     ]));
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);

@@ -95,7 +95,9 @@ pub(crate) enum Command {
         settings: Settings,
     },
     /// Search the index, Chinese too
-    #[command(after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json")]
+    #[command(
+        after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json"
+    )]
     Search {
         /// Words, all wanted; "a phrase"; -without; a OR b
         #[arg(required = true)]
@@ -136,7 +138,9 @@ pub(crate) enum Command {
         files: Vec<PathBuf>,
     },
     /// Documents (JSONL) on stdin, verdicts (JSONL) on stdout
-    #[command(after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen")]
+    #[command(
+        after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen"
+    )]
     Dedup {
         #[command(flatten)]
         data: Data,

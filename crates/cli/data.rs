@@ -158,7 +158,10 @@ pub(crate) fn must_exist(root: &Path) -> Result<()> {
     if root.is_dir() {
         return Ok(());
     }
-    Err(coded(USAGE, format!("{} is no data directory: crawl something first, or give --data", root.display())))
+    Err(coded(
+        USAGE,
+        format!("{} is no data directory: crawl something first, or give --data", root.display()),
+    ))
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {

@@ -90,7 +90,15 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{
         FileTooLarge, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull, WriteZero,
     };
-    matches!(kind, FileTooLarge | StorageFull | ReadOnlyFilesystem | QuotaExceeded | PermissionDenied | WriteZero)
+    matches!(
+        kind,
+        FileTooLarge
+            | StorageFull
+            | ReadOnlyFilesystem
+            | QuotaExceeded
+            | PermissionDenied
+            | WriteZero
+    )
 }
 
 /// Whether the reader of our output has gone, as `head` does: no error.

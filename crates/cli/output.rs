@@ -71,7 +71,7 @@ pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -84,7 +84,11 @@ pub(crate) fn bytes(value: u64) -> String {
     let mut value = value as f64;
     for unit in ["B", "KiB", "MiB", "GiB"] {
         if value < 1024.0 {
-            return if unit == "B" { format!("{value:.0} B") } else { format!("{value:.1} {unit}") };
+            return if unit == "B" {
+                format!("{value:.0} B")
+            } else {
+                format!("{value:.1} {unit}")
+            };
         }
         value /= 1024.0;
     }

@@ -125,7 +125,10 @@ impl Settings {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
         toml::from_str(&text).map_err(|error| {
-            coded(USAGE, format!("{}: {}{}", path.display(), error.to_string().trim_end(), suggest(&error)))
+            coded(
+                USAGE,
+                format!("{}: {}{}", path.display(), error.to_string().trim_end(), suggest(&error)),
+            )
         })
     }
 
@@ -180,7 +183,10 @@ impl Settings {
         let default = hapax_dedup::Policy::default();
         let distance = self.distance.unwrap_or(default.distance);
         if distance > hapax_dedup::MAX_DISTANCE {
-            return Err(coded(USAGE, format!("--distance {distance}: 0 to {} are possible", hapax_dedup::MAX_DISTANCE)));
+            return Err(coded(
+                USAGE,
+                format!("--distance {distance}: 0 to {} are possible", hapax_dedup::MAX_DISTANCE),
+            ));
         }
         for value in [self.similarity, self.similarity_same_host].into_iter().flatten() {
             if !(0.0..=1.0).contains(&value) {
@@ -247,12 +253,17 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
         "h" => 3600.0,
         "d" => 86_400.0,
         "" if value == "0" => 0.0,
-        _ => return Err(coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))),
+        _ => {
+            return Err(coded(
+                USAGE,
+                format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"),
+            ));
+        }
     };
     let seconds = value.parse::<f64>().ok().map(|value| value * factor);
-    seconds
-        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
-        .ok_or_else(|| coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h")))
+    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| {
+        coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))
+    })
 }
 
 /// `100`, `64KiB`, `1.5MiB`, `2GB`.

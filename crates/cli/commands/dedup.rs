@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::pages::read_named;
-use crate::crawl::{Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document};
+use crate::crawl::{
+    Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document,
+};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::settings::Settings;
@@ -92,7 +94,12 @@ impl Item {
 }
 
 pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
-    let parts = Parts { policy: settings.policy()?, warc: false, index: false, keep_duplicates: all_matches };
+    let parts = Parts {
+        policy: settings.policy()?,
+        warc: false,
+        index: false,
+        keep_duplicates: all_matches,
+    };
     let data = DataDir::open(root)?;
     let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
     let lines = read_lines();
@@ -127,7 +134,6 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
 }
 
 /// A verdict, or what is wrong with the line.
-#[expect(clippy::type_complexity, reason = "used once")]
 fn answer(
     line: &[u8],
     committer: &mut Committer,
@@ -205,7 +211,10 @@ fn read_lines() -> Receiver<io::Result<Vec<u8>>> {
     receive
 }
 
-fn batch(first: io::Result<Vec<u8>>, lines: &Receiver<io::Result<Vec<u8>>>) -> Vec<io::Result<Vec<u8>>> {
+fn batch(
+    first: io::Result<Vec<u8>>,
+    lines: &Receiver<io::Result<Vec<u8>>>,
+) -> Vec<io::Result<Vec<u8>>> {
     let started = Instant::now();
     let mut batch = vec![first];
     while batch.len() < BATCH && started.elapsed() < BATCH_AGE {

@@ -19,7 +19,8 @@ use crate::settings::Settings;
 const MAX_REQUEST: usize = 16 * 1024;
 
 pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
-    let folder = data.unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
+    let folder = data
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
     let data = DataDir::open(&folder)?;
     data.clear()?;
     let mut listeners = Vec::new();
@@ -48,13 +49,20 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     }
     let mut out = std::io::stdout();
     if !common.quiet {
-        writeln!(out, "A small web on this machine: a magazine, a mirror of it in another template, and a Chinese site.")?;
+        writeln!(
+            out,
+            "A small web on this machine: a magazine, a mirror of it in another template, and a Chinese site."
+        )?;
         for (host, seed) in HOSTS.iter().zip(&seeds) {
             writeln!(out, "  {seed:<26} {host}")?;
         }
-        writeln!(out, "Its pages come with advertisements, session ids, print versions, a calendar without end and a\nforbidden folder. Each text should be kept once.")?;
+        writeln!(
+            out,
+            "Its pages come with advertisements, session ids, print versions, a calendar without end and a\nforbidden folder. Each text should be kept once."
+        )?;
     }
-    let settings = Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
+    let settings =
+        Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
     let summary = resume(&data, seeds, settings, common)?;
     if !common.quiet {
         print_summary(&summary)?;

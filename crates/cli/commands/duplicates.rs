@@ -74,11 +74,21 @@ pub(super) fn list(filter: &Filter, json: bool, data: &Path) -> Result<u8> {
             writeln!(out, "{row}")?;
         } else {
             if shown == 0 {
-                writeln!(out, "{:>7}  {:<9} {:>4} {:>5}  discarded, and the page kept for it", "id", "kind", "dist", "sim")?;
+                writeln!(
+                    out,
+                    "{:>7}  {:<9} {:>4} {:>5}  discarded, and the page kept for it",
+                    "id", "kind", "dist", "sim"
+                )?;
             }
             let distance = entry.distance.map_or("-".into(), |d| d.to_string());
             let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
-            writeln!(out, "{:>7}  {:<9} {distance:>4} {similarity:>5}  {}", entry.id, line(&entry.kind, 9), line(&entry.url, 110))?;
+            writeln!(
+                out,
+                "{:>7}  {:<9} {distance:>4} {similarity:>5}  {}",
+                entry.id,
+                line(&entry.kind, 9),
+                line(&entry.url, 110)
+            )?;
             writeln!(out, "{:>30}= {}", "", line(&entry.of.url, 110))?;
         }
         shown += 1;
@@ -86,7 +96,11 @@ pub(super) fn list(filter: &Filter, json: bool, data: &Path) -> Result<u8> {
     if !json {
         match matching {
             0 => writeln!(out, "Nothing was discarded.")?,
-            _ => writeln!(out, "\n{shown} of {matching}. One of them beside its original: crawl duplicates show ID --data {}", data.display())?,
+            _ => writeln!(
+                out,
+                "\n{shown} of {matching}. One of them beside its original: crawl duplicates show ID --data {}",
+                data.display()
+            )?,
         }
     }
     Ok(COMPLETE)

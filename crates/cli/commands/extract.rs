@@ -58,7 +58,12 @@ pub(super) fn fingerprint(files: &[PathBuf]) -> Result<u8> {
             read_document(Kind::Plain, &Url::parse(BASE)?, None, bytes)
         };
         let basis = document.basis(|bytes| HASH.hash(bytes));
-        Ok(writeln!(out, "{}\t{}", fingerprint_of(&basis.features.words), escape(&path.display().to_string()))?)
+        Ok(writeln!(
+            out,
+            "{}\t{}",
+            fingerprint_of(&basis.features.words),
+            escape(&path.display().to_string())
+        )?)
     })
 }
 

@@ -35,7 +35,10 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         if holds_something && !args.yes {
             return Err(coded(
                 USAGE,
-                format!("--fresh would remove the crawl in {}: add --yes to do so", data.root().display()),
+                format!(
+                    "--fresh would remove the crawl in {}: add --yes to do so",
+                    data.root().display()
+                ),
             ));
         }
         data.clear()?;
@@ -48,7 +51,12 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
 }
 
 /// Crawls in an open data directory: the settings and seeds of earlier runs are taken up.
-pub(super) fn resume(data: &DataDir, seeds: Vec<Url>, flags: Settings, common: &Common) -> Result<Summary> {
+pub(super) fn resume(
+    data: &DataDir,
+    seeds: Vec<Url>,
+    flags: Settings,
+    common: &Common,
+) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
     let settings = flags.or(saved.settings);
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
@@ -67,10 +75,14 @@ pub(super) fn resume(data: &DataDir, seeds: Vec<Url>, flags: Settings, common: &
 fn warn_without_contact(seeds: &[Url], settings: &Settings) {
     let public = seeds.iter().any(|seed| {
         let host = seed.host_str().unwrap_or_default();
-        matches!(seed.host(), Some(url::Host::Domain(_))) && host.contains('.') && !host.ends_with(".localhost")
+        matches!(seed.host(), Some(url::Host::Domain(_)))
+            && host.contains('.')
+            && !host.ends_with(".localhost")
     });
     if public && settings.contact.is_none() && settings.user_agent.is_none() {
-        tracing::warn!("no --contact: webmasters cannot ask about this crawl; give a URL or a mail address");
+        tracing::warn!(
+            "no --contact: webmasters cannot ask about this crawl; give a URL or a mail address"
+        );
     }
 }
 

@@ -23,13 +23,23 @@ use crate::settings::Settings;
 /// Pages that are extracted at a time, on all cores; committed in their order.
 const CHUNK: usize = 128;
 
-pub(super) fn run(files: &[PathBuf], root: &Path, settings: Settings, common: &Common) -> Result<u8> {
+pub(super) fn run(
+    files: &[PathBuf],
+    root: &Path,
+    settings: Settings,
+    common: &Common,
+) -> Result<u8> {
     let policy = settings.policy()?;
     let data = DataDir::open(root)?;
     let saved = data.saved()?.unwrap_or_default();
     let settings = settings.or(saved.settings);
     data.save(saved.seeds, &settings)?;
-    let parts = Parts { policy, warc: !settings.no_warc, index: !settings.no_index, keep_duplicates: false };
+    let parts = Parts {
+        policy,
+        warc: !settings.no_warc,
+        index: !settings.no_index,
+        keep_duplicates: false,
+    };
     let stats = Arc::new(Stats::default());
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
     let started = Instant::now();
@@ -46,9 +56,17 @@ pub(super) fn run(files: &[PathBuf], root: &Path, settings: Settings, common: &C
         let took = started.elapsed().max(Duration::from_millis(1));
         println(&format!(
             "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
-            number(done), duration(took), done as f64 / took.as_secs_f64(),
-            number(pages.indexed), number(pages.discarded()), pages.exact, pages.near, pages.canonical,
-            number(known), number(skipped), number(bad),
+            number(done),
+            duration(took),
+            done as f64 / took.as_secs_f64(),
+            number(pages.indexed),
+            number(pages.discarded()),
+            pages.exact,
+            pages.near,
+            pages.canonical,
+            number(known),
+            number(skipped),
+            number(bad),
         ))?;
     }
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
@@ -82,7 +100,9 @@ impl Line {
             for entry in entries {
                 let name = entry.to_string_lossy().to_ascii_lowercase();
                 let name = name.strip_suffix(".gz").unwrap_or(&name);
-                let page = [".html", ".htm", ".xhtml", ".txt", ".warc"].iter().any(|end| name.ends_with(end));
+                let page = [".html", ".htm", ".xhtml", ".txt", ".warc"]
+                    .iter()
+                    .any(|end| name.ends_with(end));
                 // A link to a folder could lead in a circle.
                 if (entry.is_dir() && !entry.is_symlink()) || (entry.is_file() && page) {
                     self.path(&entry)?;
@@ -96,8 +116,12 @@ impl Line {
         }
         match super::input::read(path) {
             Ok(body) => {
-                let Ok(absolute) = std::path::absolute(path) else { return self.report(path, "no path") };
-                let Ok(url) = Url::from_file_path(&absolute) else { return self.report(path, "no path") };
+                let Ok(absolute) = std::path::absolute(path) else {
+                    return self.report(path, "no path");
+                };
+                let Ok(url) = Url::from_file_path(&absolute) else {
+                    return self.report(path, "no path");
+                };
                 let time = std::fs::metadata(path).and_then(|meta| meta.modified());
                 let plain = name.strip_suffix(".gz").unwrap_or(&name).ends_with(".txt");
                 let response = response(&url, if plain { "text/plain" } else { "text/html" }, body);
@@ -263,7 +287,15 @@ fn response(url: &Url, content_type: &str, body: Vec<u8>) -> Response {
         ("content-length".to_owned(), body.len().to_string().into_bytes()),
     ];
     let raw = bytes::Bytes::from(body);
-    Response { url: url.clone(), status: 200, headers, body: raw.clone(), raw, peer: None, took: Duration::ZERO }
+    Response {
+        url: url.clone(),
+        status: 200,
+        headers,
+        body: raw.clone(),
+        raw,
+        peer: None,
+        took: Duration::ZERO,
+    }
 }
 
 /// Undoes chunked transfer coding, which some crawlers leave in their records.
@@ -285,12 +317,10 @@ fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
 
 /// Reads a file named in a JSON line.
 pub(super) fn read_named(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(path)
-        .and_then(gunzip)
-        .map_err(|error| match error.kind() {
-            ErrorKind::NotFound => format!("{path}: no such file"),
-            _ => format!("{path}: {error}"),
-        })
+    std::fs::read(path).and_then(gunzip).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => format!("{path}: no such file"),
+        _ => format!("{path}: {error}"),
+    })
 }
 
 #[cfg(test)]

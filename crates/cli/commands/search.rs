@@ -34,8 +34,11 @@ pub(super) fn run(query: &str, limit: usize, json: bool, data: &Path) -> Result<
         }
         return Ok(COMPLETE);
     }
-    let (bold, dim, reset) =
-        if colour(std::io::stdout().is_terminal()) { ("\x1b[1m", "\x1b[2m", "\x1b[0m") } else { ("", "", "") };
+    let (bold, dim, reset) = if colour(std::io::stdout().is_terminal()) {
+        ("\x1b[1m", "\x1b[2m", "\x1b[0m")
+    } else {
+        ("", "", "")
+    };
     for (number, hit) in hits.iter().enumerate() {
         let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
         writeln!(out, "{:>3}  {bold}{}{reset}", number + 1, line(title, 90))?;

@@ -27,10 +27,19 @@ pub(super) fn run(page: &str, data: &Path) -> Result<u8> {
         }
     }
     let Some(entry) = found else {
-        return Err(coded(USAGE, format!("{page} is no discarded page: crawl duplicates list shows their ids and URLs")));
+        return Err(coded(
+            USAGE,
+            format!("{page} is no discarded page: crawl duplicates list shows their ids and URLs"),
+        ));
     };
     let mut out = std::io::stdout().lock();
-    writeln!(out, "discarded  {}  (id {}, {})", line(&entry.url, 150), entry.id, line(&entry.time, 30))?;
+    writeln!(
+        out,
+        "discarded  {}  (id {}, {})",
+        line(&entry.url, 150),
+        entry.id,
+        line(&entry.time, 30)
+    )?;
     writeln!(out, "kept       {}", line(&entry.of.url, 150))?;
     writeln!(out, "why        {}", reason(&entry))?;
     if !entry.title.is_empty() {
@@ -58,7 +67,9 @@ pub(super) fn run(page: &str, data: &Path) -> Result<u8> {
 
 fn reason(entry: &Discarded) -> String {
     let similarity = entry.similarity.map_or(String::new(), |similarity| {
-        let asked = entry.similarity_threshold.map_or(String::new(), |t| format!(" (at least {t} was asked for)"));
+        let asked = entry
+            .similarity_threshold
+            .map_or(String::new(), |t| format!(" (at least {t} was asked for)"));
         format!(", similarity {similarity:.2}{asked}")
     });
     match (entry.kind.as_str(), entry.level.as_deref()) {

@@ -18,9 +18,10 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     let running = is_locked(data)?;
     let path = data.join("summary.json");
     let summary: Option<Summary> = match std::fs::read(&path) {
-        Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| {
-            coded(DAMAGED, format!("{}: {error}", path.display()))
-        })?),
+        Ok(bytes) => Some(
+            serde_json::from_slice(&bytes)
+                .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display())))?,
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
@@ -39,7 +40,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     match summary {
         Some(mut summary) => {
             if running {
-                summary.stopped = Some("not at all, a crawl is at work here; these are its last figures".into());
+                summary.stopped =
+                    Some("not at all, a crawl is at work here; these are its last figures".into());
             }
             print_summary(&summary)?;
         }

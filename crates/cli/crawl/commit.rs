@@ -187,7 +187,13 @@ impl Committer {
         Ok(outcome)
     }
 
-    fn keep(&mut self, page: &PageWork, id: u64, time: &str, location: Option<Location>) -> Result<()> {
+    fn keep(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        time: &str,
+        location: Option<Location>,
+    ) -> Result<()> {
         self.texts.insert(id, &page.basis.text);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
@@ -217,9 +223,11 @@ impl Committer {
         location: Option<Location>,
     ) -> Result<()> {
         let of_url = self.url_of(best.id)?;
-        let canonical = page.document.canonical.as_ref().is_some_and(|c| {
-            c.as_str() == of_url && c.as_str() != page.url.as_str()
-        });
+        let canonical = page
+            .document
+            .canonical
+            .as_ref()
+            .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
         let kind = match best.level {
             _ if canonical => "canonical",
             Level::Text => "exact",
@@ -264,7 +272,12 @@ impl Committer {
         Ok(())
     }
 
-    fn archive(&mut self, page: &PageWork, id: u64, best: Option<&Neighbour>) -> Result<Option<Location>> {
+    fn archive(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: Option<&Neighbour>,
+    ) -> Result<Option<Location>> {
         if self.warc.is_none() {
             return Ok(None);
         }
@@ -272,7 +285,8 @@ impl Committer {
             None => RecordKind::Response,
             Some(best) => {
                 let date = self.place_of(best.id).map(|(_, date)| date);
-                let refers = RefersTo { record: record_id(best.id), url: self.url_of(best.id)?, date };
+                let refers =
+                    RefersTo { record: record_id(best.id), url: self.url_of(best.id)?, date };
                 match best.level {
                     Level::Text => RecordKind::RevisitIdentical(refers),
                     _ => RecordKind::RevisitNear(refers),

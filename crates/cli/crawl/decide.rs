@@ -88,7 +88,8 @@ pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
     };
-    let body = hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
+    let body =
+        hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
     let content_type = header("content-type");
     let document = read_document(kind(content_type, &body)?, url, content_type, &body);
     Some(document.basis(|bytes| HASH.hash(bytes)).text)

@@ -16,10 +16,21 @@ use super::stats::Stats;
 #[derive(Debug)]
 pub(super) enum Message {
     Page(Box<PageWork>),
-    Redirect { lease: Lease, target: Url },
-    Skip { lease: Lease, reason: &'static str, detail: String },
+    Redirect {
+        lease: Lease,
+        target: Url,
+    },
+    Skip {
+        lease: Lease,
+        reason: &'static str,
+        detail: String,
+    },
     /// Given up for this run, tried again in the next.
-    Defer { lease: Lease, reason: &'static str, detail: String },
+    Defer {
+        lease: Lease,
+        reason: &'static str,
+        detail: String,
+    },
     /// The lease went back to its queue.
     Again,
 }
@@ -28,7 +39,8 @@ pub(super) enum Message {
 const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
 /// Tries of a request that failed in passing, and of robots.txt.
 const MAX_ATTEMPTS: u8 = 2;
-const ROBOTS_WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
+const ROBOTS_WAITS: [Duration; 3] =
+    [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 /// A Retry-After beyond this is not waited for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
@@ -66,7 +78,11 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let url = lease.entry.url.clone();
     if !shared.fetcher.guard().permits_url(&url) {
         shared.frontier.free(&lease, Duration::ZERO, Instant::now());
-        return Message::Skip { lease, reason: "private-address", detail: "not a public address".into() };
+        return Message::Skip {
+            lease,
+            reason: "private-address",
+            detail: "not a public address".into(),
+        };
     }
     if let Err((reason, detail, again)) = ask_robots(shared, &lease).await {
         if again {
@@ -102,9 +118,19 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     }
     match status {
         200 | 203 => {}
-        400..=499 => return Message::Skip { lease, reason: "http-4xx", detail: format!("status {status}") },
-        500..=599 => return Message::Skip { lease, reason: "http-5xx", detail: format!("status {status}") },
-        _ => return Message::Skip { lease, reason: "http-other", detail: format!("status {status}") },
+        400..=499 => {
+            return Message::Skip { lease, reason: "http-4xx", detail: format!("status {status}") };
+        }
+        500..=599 => {
+            return Message::Skip { lease, reason: "http-5xx", detail: format!("status {status}") };
+        }
+        _ => {
+            return Message::Skip {
+                lease,
+                reason: "http-other",
+                detail: format!("status {status}"),
+            };
+        }
     }
     let time = SystemTime::now();
     let content_type = response.header("content-type").unwrap_or("none").to_owned();
@@ -151,9 +177,11 @@ async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), (&'static str,
             Err(("robots-unreachable", format!("{why}; tried again at the next run"), true))
         }
         HostRule::Refused => Err(("private-address", "not a public address".into(), false)),
-        HostRule::TooSlow(delay) => {
-            Err(("crawl-delay", format!("robots.txt asks for {} s between requests", delay.as_secs()), false))
-        }
+        HostRule::TooSlow(delay) => Err((
+            "crawl-delay",
+            format!("robots.txt asks for {} s between requests", delay.as_secs()),
+            false,
+        )),
     }
 }
 

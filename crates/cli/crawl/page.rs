@@ -53,7 +53,12 @@ pub(crate) enum Kind {
 }
 
 /// Bytes to a document.
-pub(crate) fn read_document(kind: Kind, url: &Url, content_type: Option<&str>, body: &[u8]) -> Document {
+pub(crate) fn read_document(
+    kind: Kind,
+    url: &Url,
+    content_type: Option<&str>,
+    body: &[u8],
+) -> Document {
     match kind {
         Kind::Html => extract(url, content_type, body, &Limits::default()),
         Kind::Plain => extract_plain(content_type, body, &Limits::default()),
@@ -62,7 +67,12 @@ pub(crate) fn read_document(kind: Kind, url: &Url, content_type: Option<&str>, b
 
 impl PageWork {
     /// Reads a response; `None` if it holds no text that Hapax reads.
-    pub(crate) fn read(lease: Option<Lease>, url: Url, response: Response, time: SystemTime) -> Option<Self> {
+    pub(crate) fn read(
+        lease: Option<Lease>,
+        url: Url,
+        response: Response,
+        time: SystemTime,
+    ) -> Option<Self> {
         let content_type = response.header("content-type");
         let kind = kind(content_type, &response.body)?;
         let mut document = read_document(kind, &url, content_type, &response.body);

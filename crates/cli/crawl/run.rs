@@ -59,7 +59,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let mut guard = AddressGuard::default();
     for cidr in &settings.allow_private {
         let net = cidr.parse().map_err(|_| {
-            coded(USAGE, format!("--allow-private {cidr:?} is no network: write it like 10.0.0.0/8"))
+            coded(
+                USAGE,
+                format!("--allow-private {cidr:?} is no network: write it like 10.0.0.0/8"),
+            )
         })?;
         guard.allow.push(net);
     }
@@ -328,7 +331,11 @@ impl Writer {
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<()> {
         let hops = from.hops.saturating_add(1);
         if hops > MAX_REDIRECTS {
-            return self.committer.skip(target.as_str(), "redirects", &format!("more than {MAX_REDIRECTS} in a row"));
+            return self.committer.skip(
+                target.as_str(),
+                "redirects",
+                &format!("more than {MAX_REDIRECTS} in a row"),
+            );
         }
         if from.depth == 0 {
             // A seed that moved takes its scope along: http://x to https://www.x.
@@ -433,7 +440,10 @@ async fn schedule(
                 }
                 Next::Idle => {
                     let counts = shared.frontier.counts();
-                    if active == 0 && control.active.load(Relaxed) == 0 && counts.queued == counts.deferred {
+                    if active == 0
+                        && control.active.load(Relaxed) == 0
+                        && counts.queued == counts.deferred
+                    {
                         break Stop::Complete;
                     }
                 }

@@ -34,8 +34,9 @@ fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
             continue;
         }
         let bad = |why: &str| coded(USAGE, format!("{name}, line {}: {line:?} {why}", number + 1));
-        let url = Url::parse(line)
-            .map_err(|error| bad(&format!("is no URL ({error}); write it like https://example.org/")))?;
+        let url = Url::parse(line).map_err(|error| {
+            bad(&format!("is no URL ({error}); write it like https://example.org/"))
+        })?;
         let url = normalize(&url, &UrlLimits::default())
             .map_err(|_| bad("is no http or https URL that can be crawled"))?;
         if !seeds.contains(&url) {
@@ -43,7 +44,10 @@ fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
         }
     }
     if seeds.is_empty() {
-        return Err(coded(USAGE, format!("{name} holds no URL: write one a line, like https://example.org/")));
+        return Err(coded(
+            USAGE,
+            format!("{name} holds no URL: write one a line, like https://example.org/"),
+        ));
     }
     Ok(seeds)
 }
@@ -54,8 +58,13 @@ mod tests {
 
     #[test]
     fn comments_blanks_and_repetitions_are_skipped_and_bad_lines_named() {
-        let seeds = parse("# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n", "f").unwrap();
-        assert_eq!(seeds.iter().map(Url::as_str).collect::<Vec<_>>(), ["http://a.example/", "https://b.example/"]);
+        let seeds =
+            parse("# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n", "f")
+                .unwrap();
+        assert_eq!(
+            seeds.iter().map(Url::as_str).collect::<Vec<_>>(),
+            ["http://a.example/", "https://b.example/"]
+        );
         for (text, expected) in [
             ("http://a.example\nnonsense", "f, line 2: \"nonsense\" is no URL"),
             ("ftp://a.example", "f, line 1: \"ftp://a.example\" is no http"),

@@ -47,10 +47,18 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn new(stats: &Stats, counts: Counts, stop: Stop, elapsed: Duration, data: &Path) -> Self {
+    pub(super) fn new(
+        stats: &Stats,
+        counts: Counts,
+        stop: Stop,
+        elapsed: Duration,
+        data: &Path,
+    ) -> Self {
         let stopped = match stop {
             Stop::Complete => None,
-            Stop::Running => Some("the last run did not end properly: it was killed, or power was lost"),
+            Stop::Running => {
+                Some("the last run did not end properly: it was killed, or power was lost")
+            }
             Stop::MaxPages => Some("--max-pages is reached"),
             Stop::MaxBytes => Some("--max-bytes is reached"),
             Stop::TimeLimit => Some("--time-limit is reached"),

@@ -76,6 +76,10 @@ pub struct Policy {
     pub short_tokens: u32,
     /// Smallest similarity for short documents. Default 0.8.
     pub similarity_short: f64,
+    /// Below so many tokens, two documents of one site are mostly template. Default 200.
+    pub template_tokens: u32,
+    /// Smallest similarity for those. Default 0.85.
+    pub similarity_template: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
 }
@@ -88,6 +92,8 @@ impl Default for Policy {
             similarity_same_site: 0.6,
             short_tokens: 50,
             similarity_short: 0.8,
+            template_tokens: 200,
+            similarity_template: 0.85,
             hamming_only: false,
         }
     }
@@ -107,12 +113,18 @@ pub struct Side<'a> {
 impl Policy {
     /// The similarity that must be reached by two documents.
     pub fn threshold(&self, a: Side<'_>, b: Side<'_>) -> f64 {
-        let by_site = if a.site == b.site { self.similarity_same_site } else { self.similarity };
-        if a.tokens.min(b.tokens) < self.short_tokens {
-            by_site.max(self.similarity_short)
-        } else {
-            by_site
+        let tokens = a.tokens.min(b.tokens);
+        let mut threshold = self.similarity;
+        if a.site == b.site {
+            threshold = self.similarity_same_site;
+            if tokens < self.template_tokens {
+                threshold = threshold.max(self.similarity_template);
+            }
         }
+        if tokens < self.short_tokens {
+            threshold = threshold.max(self.similarity_short);
+        }
+        threshold
     }
 
     /// Whether a candidate is confirmed, and with which similarity and threshold.

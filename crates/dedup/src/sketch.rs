@@ -69,6 +69,7 @@ impl Sketch {
     }
 }
 
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 /// Odd multipliers from a splitmix64 sequence; part of the format, for sketches are stored.
 const SEEDS: [u64; SKETCH_SIZE] = {
     let mut seeds = [0; SKETCH_SIZE];

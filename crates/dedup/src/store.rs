@@ -204,11 +204,8 @@ impl Store {
             return Vec::new();
         }
         let mut found: Vec<Neighbour> = Vec::new();
-        let side = Side {
-            sketch: document.sketch.as_ref(),
-            tokens: document.tokens,
-            site: document.site,
-        };
+        let side =
+            Side { sketch: document.sketch.as_ref(), tokens: document.tokens, site: document.site };
         let mut propose = |id: DocId, level: Level, table: Option<usize>| {
             let Some(slot) = self.slots.get(id as usize) else { return };
             if found.iter().any(|other| other.id == id) {

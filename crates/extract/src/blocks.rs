@@ -59,22 +59,99 @@ const DROPPED: &[&str] = &[
 ];
 
 const BLOCK: &[&str] = &[
-    "address", "article", "blockquote", "body", "center", "dd", "details", "div", "dl", "dt",
-    "fieldset", "figcaption", "figure", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header",
-    "hr", "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot",
-    "th", "thead", "tr", "ul", "caption", "legend",
+    "address",
+    "article",
+    "blockquote",
+    "body",
+    "center",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "main",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "summary",
+    "table",
+    "tbody",
+    "td",
+    "tfoot",
+    "th",
+    "thead",
+    "tr",
+    "ul",
+    "caption",
+    "legend",
 ];
 
-const DROPPED_ROLES: &[&str] =
-    &["navigation", "banner", "contentinfo", "complementary", "search", "menu", "menubar", "dialog"];
+const DROPPED_ROLES: &[&str] = &[
+    "navigation",
+    "banner",
+    "contentinfo",
+    "complementary",
+    "search",
+    "menu",
+    "menubar",
+    "dialog",
+];
 
 /// Words in a class or id that speak of boilerplate. A word matches from its beginning.
 const SUSPICIOUS: &[&str] = &[
-    "ad", "ads", "advert", "banner", "breadcrumb", "byline", "comment", "cookie", "consent",
-    "disqus", "footer", "gdpr", "header", "hidden", "menu", "modal", "nav", "newsletter", "pager",
-    "paginat", "popup", "popular", "promo", "recommend", "related", "share", "sharing", "sidebar",
-    "signup", "skip", "social", "sponsor", "subscribe", "tag", "tags", "teaser", "toolbar",
-    "trending", "widget",
+    "ad",
+    "ads",
+    "advert",
+    "banner",
+    "breadcrumb",
+    "byline",
+    "comment",
+    "cookie",
+    "consent",
+    "disqus",
+    "footer",
+    "gdpr",
+    "header",
+    "hidden",
+    "menu",
+    "modal",
+    "nav",
+    "newsletter",
+    "pager",
+    "paginat",
+    "popup",
+    "popular",
+    "promo",
+    "recommend",
+    "related",
+    "share",
+    "sharing",
+    "sidebar",
+    "signup",
+    "skip",
+    "social",
+    "sponsor",
+    "subscribe",
+    "tag",
+    "tags",
+    "teaser",
+    "toolbar",
+    "trending",
+    "widget",
 ];
 
 /// These are whole words only: as beginnings they would match `adapter`, `tagline`, `navigate`.
@@ -89,7 +166,17 @@ pub(crate) fn collect(html: &Html, max_links: usize) -> Page {
         suspicious: false,
         depth: 0,
     });
-    let mut walk = Walk { page, stack: vec![0], dropped: 0, links: 0, heading: 0, in_title: false, pre: 0, current: RawBlock::default(), max_links };
+    let mut walk = Walk {
+        page,
+        stack: vec![0],
+        dropped: 0,
+        links: 0,
+        heading: 0,
+        in_title: false,
+        pre: 0,
+        current: RawBlock::default(),
+        max_links,
+    };
     for edge in html.tree.root().traverse() {
         match edge {
             Edge::Open(node) => match node.value() {
@@ -195,7 +282,9 @@ impl Walk {
         let before = self.current.text.len();
         for c in text.chars() {
             let c = if c.is_whitespace() && !(self.pre > 0 && c == '\n') { ' ' } else { c };
-            if c == ' ' && (self.current.text.is_empty() || self.current.text.ends_with([' ', '\n'])) {
+            if c == ' '
+                && (self.current.text.is_empty() || self.current.text.ends_with([' ', '\n']))
+            {
                 continue;
             }
             self.current.text.push(c);
@@ -283,11 +372,13 @@ fn is_dropped(element: &Element) -> bool {
 
 fn is_suspicious(element: &Element) -> bool {
     [element.attr("class"), element.attr("id")].into_iter().flatten().any(|names| {
-        names.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {
-            let word = word.to_ascii_lowercase();
-            SUSPICIOUS.iter().any(|mark| {
-                if WHOLE.contains(mark) { word == *mark } else { word.starts_with(mark) }
-            })
-        })
+        names.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).any(
+            |word| {
+                let word = word.to_ascii_lowercase();
+                SUSPICIOUS.iter().any(|mark| {
+                    if WHOLE.contains(mark) { word == *mark } else { word.starts_with(mark) }
+                })
+            },
+        )
     })
 }

@@ -148,9 +148,11 @@ mod tests {
     #[test]
     fn legacy_charsets_are_read() {
         let traditional = "我們昨天在臺北車站見面，後來一起去看電影。";
-        for (encoding, text) in
-            [(BIG5, traditional), (SHIFT_JIS, "これは日本語の文章です。"), (WINDOWS_1251, "Привет, мир")]
-        {
+        for (encoding, text) in [
+            (BIG5, traditional),
+            (SHIFT_JIS, "これは日本語の文章です。"),
+            (WINDOWS_1251, "Привет, мир"),
+        ] {
             let bytes = encoding.encode(text).0.into_owned();
             let header = format!("text/html; charset={}", encoding.name());
             assert_eq!(decode(&bytes, Some(&header)).0, text);
@@ -159,7 +161,10 @@ mod tests {
 
     #[test]
     fn a_comment_and_declared_utf16_do_not_fool_the_prescan() {
-        assert_eq!(prescan(b"<!-- <meta charset=big5> --><meta charset=koi8-r>").unwrap().name(), "KOI8-R");
+        assert_eq!(
+            prescan(b"<!-- <meta charset=big5> --><meta charset=koi8-r>").unwrap().name(),
+            "KOI8-R"
+        );
         assert_eq!(prescan(b"<meta charset=utf-16le>"), Some(UTF_8));
         assert_eq!(prescan(b"<meta"), None);
     }

@@ -84,7 +84,9 @@ fn measure(block: &RawBlock, stopwords: Option<&HashSet<&str>>) -> Measure {
         words += 1.0;
         if let Some(list) = stopwords {
             lower.clear();
-            lower.extend(word.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }));
+            lower.extend(
+                word.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }),
+            );
             if list.contains(lower.as_str()) {
                 found += 1.0;
             }
@@ -125,14 +127,16 @@ const CONTENT_BONUS: f64 = 1.1;
 
 /// One reason a block.
 pub(crate) fn choose(page: &Page, stopwords: Option<&HashSet<&str>>) -> Vec<Reason> {
-    let measures: Vec<Measure> = page.blocks.iter().map(|block| measure(block, stopwords)).collect();
+    let measures: Vec<Measure> =
+        page.blocks.iter().map(|block| measure(block, stopwords)).collect();
     let values: Vec<f64> = measures.iter().map(|m| m.value()).collect();
     let all = vec![true; page.blocks.len()];
 
     let sums = sum_up(page, &values, &all);
     let total: f64 = values.iter().filter(|v| **v > 0.0).sum();
     let pruned = pruned_elements(page, &sums, total);
-    let mut alive: Vec<bool> = page.blocks.iter().map(|b| !inside(page, b.element, &pruned)).collect();
+    let mut alive: Vec<bool> =
+        page.blocks.iter().map(|b| !inside(page, b.element, &pruned)).collect();
     let surviving: f64 =
         values.iter().zip(&alive).filter(|(v, alive)| **v > 0.0 && **alive).map(|(v, _)| v).sum();
     let names_count = surviving >= MIN_SURVIVING_SHARE * total;
@@ -159,7 +163,10 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&HashSet<&str>>) -> Vec<Reas
     keep_first_article(page, &sums, container, &mut reasons);
     trim_to_run(&values, &measures, &mut reasons);
     for (reason, m) in reasons.iter_mut().zip(&measures) {
-        if *reason == Reason::Text && m.link_density > 0.6 && (m.words < 20.0 || m.link_density > 0.8) {
+        if *reason == Reason::Text
+            && m.link_density > 0.6
+            && (m.words < 20.0 || m.link_density > 0.8)
+        {
             *reason = Reason::Links;
         }
     }
@@ -251,7 +258,8 @@ fn keep_first_article(page: &Page, sums: &[f64], container: usize, reasons: &mut
 /// Keeps the contiguous run of greatest value among the blocks still kept (Kadane), so that what
 /// leads in and what trails behind falls off. Headings directly before the run stay with it.
 fn trim_to_run(values: &[f64], measures: &[Measure], reasons: &mut [Reason]) {
-    let kept: Vec<usize> = (0..reasons.len()).filter(|&i| reasons.get(i) == Some(&Reason::Text)).collect();
+    let kept: Vec<usize> =
+        (0..reasons.len()).filter(|&i| reasons.get(i) == Some(&Reason::Text)).collect();
     let (mut best, mut best_range) = (0.0, None);
     let (mut sum, mut start) = (0.0, 0);
     for (position, &index) in kept.iter().enumerate() {

@@ -73,6 +73,8 @@ pub struct Document {
     pub title: String,
     /// Two-letter code, or `""`.
     pub language: &'static str,
+    /// Its first top-level heading, wherever it stands; part of what a page is compared by.
+    pub heading: String,
     /// Its own text: the kept blocks, one a line.
     pub text: String,
     /// All blocks in order.
@@ -114,9 +116,15 @@ pub struct Basis {
 impl Document {
     /// What the page is compared by; `hash` hashes the features.
     pub fn basis(&self, hash: impl Fn(&[u8]) -> u64) -> Basis {
-        let own = features(&self.text, self.language, &hash);
+        // Pages made from one template may differ in their heading alone.
+        let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
+            self.text.clone()
+        } else {
+            format!("{}\n{}", self.heading, self.text)
+        };
+        let own = features(&text, self.language, &hash);
         if own.tokens >= LITTLE_TEXT {
-            return Basis { text: self.text.clone(), little: false, features: own };
+            return Basis { text, little: false, features: own };
         }
         let text = format!("{}\n{}", self.title, self.visible());
         let mut all = features(&text, self.language, &hash);
@@ -151,14 +159,15 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         .iter()
         .filter_map(|link| Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow }))
         .collect();
-    let heading = || {
-        page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default()
-    };
+    let heading =
+        || page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default();
     let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = if title.is_empty() { heading() } else { title };
     let title = title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default();
-    let (title, canonical, refresh) = (
+    let heading = page.blocks.iter().find(|b| b.heading == 1).map(|b| b.text.clone());
+    let (title, heading, canonical, refresh) = (
         title.to_owned(),
+        heading.unwrap_or_default(),
         page.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
         page.refresh.as_deref().and_then(|content| refresh_target(&base, content)),
     );
@@ -176,6 +185,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let text = kept.join("\n");
     Document {
         title,
+        heading,
         language,
         text,
         blocks,
@@ -200,7 +210,11 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         .collect();
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     Document {
-        title: title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned(),
+        title: title
+            .get(..title.floor_char_boundary(limits.max_title_bytes))
+            .unwrap_or_default()
+            .to_owned(),
+        heading: String::new(),
         language: detect(&text, None),
         text: text.trim().to_owned(),
         blocks,

@@ -37,7 +37,8 @@ fn the_article_is_kept_and_what_surrounds_it_dropped() {
 
 #[test]
 fn other_advertisements_and_templates_change_no_text() {
-    let one = read(&format!("<body><div class=ad>Buy now</div><div><h1>R</h1>{ARTICLE}</div></body>"));
+    let one =
+        read(&format!("<body><div class=ad>Buy now</div><div><h1>R</h1>{ARTICLE}</div></body>"));
     let two = read(&format!(
         "<body><table><tr><td><a href=x>Menu</a></td><td>{}</td><td>Cheap flights! Win!</td></tr></table></body>",
         ARTICLE.replace("<p>", "<p class=x>\n  ")
@@ -53,7 +54,11 @@ fn chinese_articles_are_found_by_function_characters() {
         的打算，觉得时间过得真快。</p></div><div>版权所有 京ICP备</div></body>";
     let document = read(page);
     assert_eq!(document.language, "zh");
-    assert!(document.text.starts_with("昨天晚上") && document.text.ends_with("真快。"), "{}", document.text);
+    assert!(
+        document.text.starts_with("昨天晚上") && document.text.ends_with("真快。"),
+        "{}",
+        document.text
+    );
 }
 
 #[test]
@@ -66,7 +71,8 @@ fn declarations_are_read() {
     assert_eq!(document.canonical.unwrap().as_str(), "http://a.example/other/page");
     assert_eq!(document.robots, RobotsMeta { noindex: true, nofollow: false });
     assert_eq!(document.refresh.unwrap().as_str(), "http://a.example/other/next.html");
-    let hrefs: Vec<(&str, bool)> = document.links.iter().map(|l| (l.url.as_str(), l.nofollow)).collect();
+    let hrefs: Vec<(&str, bool)> =
+        document.links.iter().map(|l| (l.url.as_str(), l.nofollow)).collect();
     assert_eq!(hrefs, [("http://a.example/other/x", true), ("mailto:a@b", false)]);
 }
 

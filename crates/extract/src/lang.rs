@@ -50,7 +50,8 @@ pub(crate) fn is_kana(c: char) -> bool {
 /// page's own `lang`; it decides only where the text is too short or the detector unsure.
 pub(crate) fn detect(text: &str, declared: Option<&str>) -> &'static str {
     let declared = declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
-    let declared = || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
+    let declared =
+        || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
     let sample = text.get(..text.floor_char_boundary(SAMPLE)).unwrap_or(text);
     let (mut han, mut kana, mut letters) = (0usize, 0usize, 0usize);
     for c in sample.chars().filter(|c| c.is_alphabetic()) {

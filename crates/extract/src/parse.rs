@@ -124,7 +124,12 @@ impl TreeSink for CappedSink {
     fn elem_name<'a>(&'a self, target: &'a NodeId) -> Ref<'a, QualName> {
         self.inner.elem_name(target)
     }
-    fn create_element(&self, name: QualName, mut attrs: Vec<Attribute>, flags: ElementFlags) -> NodeId {
+    fn create_element(
+        &self,
+        name: QualName,
+        mut attrs: Vec<Attribute>,
+        flags: ElementFlags,
+    ) -> NodeId {
         attrs.truncate(self.max_attributes);
         self.inner.create_element(name, attrs, flags)
     }
@@ -138,7 +143,12 @@ impl TreeSink for CappedSink {
         self.count(&child);
         self.inner.append(parent, child);
     }
-    fn append_based_on_parent_node(&self, element: &NodeId, prev: &NodeId, child: NodeOrText<NodeId>) {
+    fn append_based_on_parent_node(
+        &self,
+        element: &NodeId,
+        prev: &NodeId,
+        child: NodeOrText<NodeId>,
+    ) {
         self.count(&child);
         self.inner.append_based_on_parent_node(element, prev, child);
     }
@@ -188,7 +198,12 @@ mod tests {
         }
         let attributes: String = (0..20_000).map(|i| format!(" a{i}=1")).collect();
         let (html, _) = parse(&format!("<p{attributes}>x"), &ParseLimits::default());
-        assert!(html.tree.values().filter_map(|node| node.as_element()).all(|e| e.attrs().count() <= 256));
+        assert!(
+            html.tree
+                .values()
+                .filter_map(|node| node.as_element())
+                .all(|e| e.attrs().count() <= 256)
+        );
         // Generous, for machines are slow under load; without the caps this takes minutes.
         assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     }

@@ -64,7 +64,10 @@ pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Feat
         let plain = hash(token.as_bytes());
         let number = token.starts_with(|c: char| c.is_numeric());
         let function = list.is_some_and(|list| list.contains(token))
-            || (language == "ja" && !token.chars().any(is_han) && token.chars().all(is_cjk) && token.chars().count() <= 2);
+            || (language == "ja"
+                && !token.chars().any(is_han)
+                && token.chars().all(is_cjk)
+                && token.chars().count() <= 2);
         let content = (!function).then(|| match &stem {
             Some(stem) => hash(stem.stem(token).as_bytes()),
             None => plain,
@@ -167,12 +170,17 @@ mod tests {
     }
 
     fn hash(bytes: &[u8]) -> u64 {
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3))
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |h: u64, b| {
+            (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
+        })
     }
 
     #[test]
     fn words_are_folded_and_chinese_is_segmented() {
-        assert_eq!(tokens("The Qui\u{AD}ck, brown\u{200B} FOX’s 42nd"), ["the", "quick", "brown", "fox's", "42nd"]);
+        assert_eq!(
+            tokens("The Qui\u{AD}ck, brown\u{200B} FOX’s 42nd"),
+            ["the", "quick", "brown", "fox's", "42nd"]
+        );
         assert_eq!(tokens("我们在北京大学learn编程"), ["我们", "在", "北京大学", "learn", "编程"]);
         assert_eq!(tokens("ﬁne Ｆｕｌｌ"), ["fine", "full"]);
         assert!(tokens(" -- ... ").is_empty());

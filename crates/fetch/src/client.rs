@@ -99,7 +99,10 @@ impl Fetcher {
         let mut headers = HeaderMap::new();
         let agent = HeaderValue::from_str(&options.user_agent);
         headers.insert(USER_AGENT, agent.map_err(|e| setup(format!("user agent: {e}")))?);
-        headers.insert(ACCEPT, HeaderValue::from_static("text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5"));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static("text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5"),
+        );
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br"));
         let guard = Arc::new(options.guard);
         let client = reqwest::Client::builder()
@@ -175,7 +178,9 @@ impl Fetcher {
         let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
         let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
         let body = match encoding {
-            Some(encoding) if !raw.is_empty() => Bytes::from(decode(&raw, &encoding, &self.limits)?),
+            Some(encoding) if !raw.is_empty() => {
+                Bytes::from(decode(&raw, &encoding, &self.limits)?)
+            }
             _ => raw.clone(),
         };
         Ok(Response {
@@ -215,7 +220,11 @@ impl Resolve for GuardedResolver {
             let allowed: Vec<SocketAddr> =
                 found.filter(|address| local || guard.permits(address.ip())).collect();
             if allowed.is_empty() {
-                return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{REFUSED}{name}")).into());
+                return Err(io::Error::new(
+                    io::ErrorKind::PermissionDenied,
+                    format!("{REFUSED}{name}"),
+                )
+                .into());
             }
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })

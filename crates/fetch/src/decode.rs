@@ -18,10 +18,16 @@ pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
 /// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
 pub(crate) fn decode(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
     let mut body: Option<Vec<u8>> = None;
-    let layers: Vec<&str> =
-        encoding.split(',').map(str::trim).filter(|e| !e.is_empty() && !e.eq_ignore_ascii_case("identity")).collect();
+    let layers: Vec<&str> = encoding
+        .split(',')
+        .map(str::trim)
+        .filter(|e| !e.is_empty() && !e.eq_ignore_ascii_case("identity"))
+        .collect();
     if layers.len() > limits.max_encodings {
-        return Err(Error::new(Kind::Bomb, format!("{} encodings one over the other", layers.len())));
+        return Err(Error::new(
+            Kind::Bomb,
+            format!("{} encodings one over the other", layers.len()),
+        ));
     }
     for layer in layers.iter().rev() {
         let input = body.as_deref().unwrap_or(raw);
@@ -34,11 +40,12 @@ fn one(input: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> 
     match encoding {
         "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), input.len(), limits),
         // Some servers send raw deflate under this name, others zlib as the standard says.
-        "deflate" => read(ZlibDecoder::new(input), input.len(), limits)
-            .or_else(|error| match error.kind() {
+        "deflate" => {
+            read(ZlibDecoder::new(input), input.len(), limits).or_else(|error| match error.kind() {
                 Kind::Encoding => read(DeflateDecoder::new(input), input.len(), limits),
                 _ => Err(error),
-            }),
+            })
+        }
         "br" => read(brotli_decompressor::Decompressor::new(input, 8192), input.len(), limits),
         other => Err(Error::new(Kind::Encoding, format!("content-encoding {other:?}"))),
     }
@@ -88,7 +95,9 @@ mod tests {
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);
-        assert_eq!(decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default().len() <= TEXT.len(), true);
+        // A cut stream gives its beginning, or nothing.
+        let cut = decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default();
+        assert!(TEXT.starts_with(&cut));
         assert_eq!(decode(TEXT, "gzip", &limits).unwrap_err().kind(), Kind::Encoding);
         assert_eq!(decode(TEXT, "zstd", &limits).unwrap_err().kind(), Kind::Encoding);
     }

@@ -33,7 +33,10 @@ impl AddressGuard {
 
     /// Whether a URL's host and port were allowed by name.
     pub fn is_exact(&self, url: &Url) -> bool {
-        let key = (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default().unwrap_or(0));
+        let key = (
+            url.host_str().unwrap_or_default().to_owned(),
+            url.port_or_known_default().unwrap_or(0),
+        );
         self.exact.contains(&key)
     }
 
@@ -77,10 +80,8 @@ fn inner(ip: IpAddr) -> IpAddr {
         return IpAddr::V4(v4);
     }
     let [a, b, c, d, e, f, g, h] = v6.segments();
-    let v4 = |high: u16, low: u16| {
-        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
-        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-    };
+    let v4 =
+        |high: u16, low: u16| IpAddr::V4(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
     match (a, b) {
         (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => v4(g, h),
         (0x2002, high) => v4(high, c),
@@ -146,13 +147,47 @@ mod tests {
     fn special_addresses_are_refused_in_every_spelling() {
         let guard = AddressGuard::default();
         for host in [
-            "127.0.0.1", "127.1", "2130706433", "0x7f.1", "017700000001", "10.1.2.3", "100.64.0.1",
-            "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.168.1.1", "0.0.0.0", "192.0.0.8",
-            "192.0.2.1", "198.18.0.1", "198.19.255.255", "198.51.100.7", "203.0.113.9", "224.0.0.1",
-            "255.255.255.255", "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]",
-            "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "[2001:db8::1]", "[fc00::1]", "[fd12::1]",
-            "[fe80::1]", "[fec0::1]", "[ff02::1]", "[::127.0.0.1]", "[100::1]", "localhost", "LOCALHOST",
-            "a.localhost", "localhost.", "192.88.99.1", "[2001::1]", "[64:ff9b:1::1]",
+            "127.0.0.1",
+            "127.1",
+            "2130706433",
+            "0x7f.1",
+            "017700000001",
+            "10.1.2.3",
+            "100.64.0.1",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "0.0.0.0",
+            "192.0.0.8",
+            "192.0.2.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.7",
+            "203.0.113.9",
+            "224.0.0.1",
+            "255.255.255.255",
+            "[::1]",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:10.0.0.1]",
+            "[64:ff9b::7f00:1]",
+            "[2002:7f00:1::]",
+            "[2001:db8::1]",
+            "[fc00::1]",
+            "[fd12::1]",
+            "[fe80::1]",
+            "[fec0::1]",
+            "[ff02::1]",
+            "[::127.0.0.1]",
+            "[100::1]",
+            "localhost",
+            "LOCALHOST",
+            "a.localhost",
+            "localhost.",
+            "192.88.99.1",
+            "[2001::1]",
+            "[64:ff9b:1::1]",
         ] {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
             assert!(!guard.permits_url(&url), "{host}");
@@ -163,8 +198,17 @@ mod tests {
     fn global_addresses_and_names_pass() {
         let guard = AddressGuard::default();
         for host in [
-            "8.8.8.8", "1.1.1.1", "172.32.0.1", "100.128.0.1", "198.20.0.1", "192.0.1.1", "[2600::1]",
-            "[2a00:1450::1]", "[64:ff9b::808:808]", "[2002:808:808::]", "example.org",
+            "8.8.8.8",
+            "1.1.1.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "198.20.0.1",
+            "192.0.1.1",
+            "[2600::1]",
+            "[2a00:1450::1]",
+            "[64:ff9b::808:808]",
+            "[2002:808:808::]",
+            "example.org",
         ] {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
             assert!(guard.permits_url(&url), "{host}");

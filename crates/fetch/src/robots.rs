@@ -71,7 +71,8 @@ impl Robots {
                 }
                 "allow" | "disallow" => {
                     reading_agents = false;
-                    let rule = Rule { allow: key == "allow", pattern: normal(value), line: number + 1 };
+                    let rule =
+                        Rule { allow: key == "allow", pattern: normal(value), line: number + 1 };
                     for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
                         // An empty Disallow forbids nothing.
                         if inside && !value.is_empty() && group.rules.len() < MAX_RULES {

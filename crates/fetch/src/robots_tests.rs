@@ -9,9 +9,13 @@ fn allows(robots: &str, path: &str) -> bool {
 #[test]
 fn the_longest_match_decides_and_allow_wins_a_tie() {
     let robots = "User-agent: *\nDisallow: /p\nAllow: /page\nDisallow: /page.htm\nAllow: /same\nDisallow: /same";
-    for (path, expected) in
-        [("/page", true), ("/page.htm", false), ("/private", false), ("/same", true), ("/other", true)]
-    {
+    for (path, expected) in [
+        ("/page", true),
+        ("/page.htm", false),
+        ("/private", false),
+        ("/same", true),
+        ("/other", true),
+    ] {
         assert_eq!(allows(robots, path), expected, "{path}");
     }
 }
@@ -19,7 +23,10 @@ fn the_longest_match_decides_and_allow_wins_a_tie() {
 #[test]
 fn sibling_prefixes_do_not_hide_each_other() {
     assert!(!allows("User-agent: *\nDisallow: /a\nDisallow: /ab", "/ac"));
-    assert!(!allows("User-agent: *\nDisallow: /private\nDisallow: /private/reports/", "/private/secret.html"));
+    assert!(!allows(
+        "User-agent: *\nDisallow: /private\nDisallow: /private/reports/",
+        "/private/secret.html"
+    ));
 }
 
 #[test]
@@ -27,7 +34,9 @@ fn groups_of_one_agent_are_merged_and_hide_the_star() {
     let robots = "User-agent: other\nDisallow: /\n\nUser-agent: HAPAX/2.0\nUser-agent: more\nDisallow: /one\n\
         \nUser-agent: *\nDisallow: /\n\nuser-agent: hapax\nDisallow: /two # comment\nCrawl-delay: 2.5\n\
         Sitemap: http://a.example/map.xml";
-    for (path, expected) in [("/one", false), ("/two", false), ("/three", true), ("/robots.txt", true)] {
+    for (path, expected) in
+        [("/one", false), ("/two", false), ("/three", true), ("/robots.txt", true)]
+    {
         assert_eq!(allows(robots, path), expected, "{path}");
     }
     let read = Robots::parse(robots.as_bytes(), "hapax");
@@ -38,7 +47,8 @@ fn groups_of_one_agent_are_merged_and_hide_the_star() {
 
 #[test]
 fn wildcards_and_the_end_mark_work() {
-    let robots = "User-agent: *\nDisallow: /*.php$\nDisallow: /x*/y\nDisallow: *?sid=\nDisallow: /end$";
+    let robots =
+        "User-agent: *\nDisallow: /*.php$\nDisallow: /x*/y\nDisallow: *?sid=\nDisallow: /end$";
     for (path, expected) in [
         ("/a.php", false),
         ("/a.php5", true),
@@ -63,7 +73,9 @@ fn percent_encoding_does_not_matter() {
 
 #[test]
 fn oddities_forbid_nothing() {
-    for robots in ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent *\nDisallow /"] {
+    for robots in
+        ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent *\nDisallow /"]
+    {
         assert!(allows(robots, "/x"), "{robots:?}");
     }
     assert!(!allows("\u{FEFF}User-agent: *\r\nDisallow: /x\r\n", "/x"));

@@ -27,10 +27,16 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_195_000);
     let first = writer.append(&RecordKind::Response, &response("<p>one"), time, "urn:x:1").unwrap();
-    let refers = RefersTo { record: "urn:x:1".into(), url: "http://a.example/x".into(), date: Some(format_time(time)) };
+    let refers = RefersTo {
+        record: "urn:x:1".into(),
+        url: "http://a.example/x".into(),
+        date: Some(format_time(time)),
+    };
     let near = RecordKind::RevisitNear(refers.clone());
     let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2").unwrap();
-    writer.append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3").unwrap();
+    writer
+        .append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3")
+        .unwrap();
     let (number, length) = writer.sync().unwrap();
 
     let all = records(folder.path());
@@ -46,8 +52,11 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     assert!(all[3].block.ends_with(b"\r\n\r\n"), "an identical page keeps its head only");
 
     // What follows the committed length is cut off at the next open.
-    std::fs::OpenOptions::new().append(true).open(folder.path().join("pages-00001.warc.gz"))
-        .and_then(|mut f| std::io::Write::write_all(&mut f, b"half a record")).unwrap();
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(folder.path().join("pages-00001.warc.gz"))
+        .and_then(|mut f| std::io::Write::write_all(&mut f, b"half a record"))
+        .unwrap();
     drop(Writer::open(folder.path(), number, length, WarcOptions::default()).unwrap());
     assert_eq!(records(folder.path()).len(), 4);
 }
@@ -57,13 +66,19 @@ fn a_full_file_gives_way_to_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let options = WarcOptions { max_file_bytes: 1, ..WarcOptions::default() };
     let mut writer = Writer::open(folder.path(), 1, 0, options).unwrap();
-    let place = writer.append(&RecordKind::Response, &response("x"), SystemTime::now(), "urn:x:1").unwrap();
+    let place =
+        writer.append(&RecordKind::Response, &response("x"), SystemTime::now(), "urn:x:1").unwrap();
     assert_eq!(place.file, 2);
 }
 
 #[test]
 fn a_cut_file_gives_its_whole_records_and_an_error() {
-    let mut reader = Reader::new(&b"WARC/1.0\r\nContent-Length: 2\r\n\r\nab\r\n\r\nWARC/1.0\r\nContent-Length: 9\r\n\r\nab"[..], 100).unwrap();
+    let mut reader = Reader::new(
+        &b"WARC/1.0\r\nContent-Length: 2\r\n\r\nab\r\n\r\nWARC/1.0\r\nContent-Length: 9\r\n\r\nab"
+            [..],
+        100,
+    )
+    .unwrap();
     assert_eq!(reader.next_record().unwrap().unwrap().block, b"ab");
     assert_eq!(reader.next_record().unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
     let mut noise = Reader::new(&b"noise\n"[..], 100).unwrap();

@@ -49,10 +49,11 @@ pub(crate) struct Disk {
 
 impl Disk {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let db = Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|e| match e {
-            DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
-            other => translate(path, other.into()),
-        })?;
+        let db =
+            Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|e| match e {
+                DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
+                other => translate(path, other.into()),
+            })?;
         let disk = Self { db, path: path.to_owned() };
         disk.check_version()?;
         Ok(disk)

@@ -364,7 +364,13 @@ impl Frontier {
         .collect()
     }
 
-    fn release(&self, state: &mut State, lease: &Lease, took: Duration, now: Instant) -> Option<usize> {
+    fn release(
+        &self,
+        state: &mut State,
+        lease: &Lease,
+        took: Duration,
+        now: Instant,
+    ) -> Option<usize> {
         let index = *state.by_name.get(&lease.host)?;
         let host = state.hosts.get_mut(index)?;
         host.in_flight = host.in_flight.saturating_sub(1);
@@ -392,9 +398,11 @@ impl Frontier {
     fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
         let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
         let entries = self.disk.queue(host.key, from, HEAD)?;
-        let waiting = state.batch.queued.iter().any(|(key, sequence, _)| {
-            *key == host.key && *sequence >= from
-        });
+        let waiting = state
+            .batch
+            .queued
+            .iter()
+            .any(|(key, sequence, _)| *key == host.key && *sequence >= from);
         let last = entries.last().map(|(sequence, _)| sequence + 1);
         host.on_disk_from = match (entries.len() == HEAD || waiting, last) {
             (true, last) => Some(last.unwrap_or(from)),

@@ -114,8 +114,5 @@ fn a_retry_comes_first_and_counts() {
 fn two_processes_do_not_share_a_frontier() {
     let folder = tempfile::tempdir().unwrap();
     let _held = open(folder.path(), 0);
-    assert!(matches!(
-        Frontier::open(folder.path(), Options::default()),
-        Err(Error::Locked(_))
-    ));
+    assert!(matches!(Frontier::open(folder.path(), Options::default()), Err(Error::Locked(_))));
 }

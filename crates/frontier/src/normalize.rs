@@ -127,7 +127,8 @@ mod tests {
             normal("http://a.example/a/b/a/b/a/b/a/b"),
             Err(Rejected::Trap("repeated-segment"))
         );
-        let deep = format!("http://a.example/{}", (0..40).map(|i| format!("{i}/")).collect::<String>());
+        let deep =
+            format!("http://a.example/{}", (0..40).map(|i| format!("{i}/")).collect::<String>());
         assert_eq!(normal(&deep), Err(Rejected::Trap("path-segments")));
         let query: String = (0..20).map(|i| format!("p{i}=1&")).collect();
         assert_eq!(

@@ -11,7 +11,9 @@ use tantivy::schema::{
     TextOptions, Value,
 };
 use tantivy::snippet::SnippetGenerator;
-use tantivy::{Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
+};
 
 use crate::error::{Error, Result};
 use crate::tokenizer::MixedTokenizer;
@@ -173,7 +175,7 @@ impl Index {
     ///
     /// # Errors
     /// From the files.
-    pub fn len(&self) -> Result<u64> {
+    pub fn documents(&self) -> Result<u64> {
         let count = || -> tantivy::Result<u64> { Ok(self.index.reader()?.searcher().num_docs()) };
         count().map_err(|error| translate(&self.path, error))
     }
@@ -307,7 +309,9 @@ fn translate(path: &Path, error: TantivyError) -> Error {
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
         TantivyError::IoError(source) => io(source),
-        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => io(io_error),
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
+            io(io_error)
+        }
         // The writer's threads report their I/O errors as text only.
         other if other.to_string().contains("No space left") => Error::Io {
             path: path.to_owned(),
@@ -325,14 +329,24 @@ mod tests {
     static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
     fn page(id: u64, title: &'static str, text: &'static str) -> Page<'static> {
-        Page { id, url: "http://a.example/", title, text, language: "en", fetched: "", stored_at: "1:0" }
+        Page {
+            id,
+            url: "http://a.example/",
+            title,
+            text,
+            language: "en",
+            fetched: "",
+            stored_at: "1:0",
+        }
     }
 
     #[test]
     fn words_of_both_languages_are_found_and_what_is_ahead_can_be_deleted() {
         let folder = tempfile::tempdir().unwrap();
         let mut index = Index::open(folder.path(), &JIEBA).unwrap();
-        index.add(&page(0, "Rivers", "The river rose in the spring and fell in the autumn.")).unwrap();
+        index
+            .add(&page(0, "Rivers", "The river rose in the spring and fell in the autumn."))
+            .unwrap();
         index.add(&page(1, "编程", "我们在北京大学学习编程语言。")).unwrap();
         index.add(&page(2, "Other", "A spring of steel.")).unwrap();
         index.commit(7).unwrap();
@@ -340,7 +354,8 @@ mod tests {
 
         let searcher = Searcher::open(folder.path(), &JIEBA).unwrap();
         let ids = |query: &str| {
-            let mut ids: Vec<u64> = searcher.search(query, 9).unwrap().0.iter().map(|h| h.id).collect();
+            let mut ids: Vec<u64> =
+                searcher.search(query, 9).unwrap().0.iter().map(|h| h.id).collect();
             ids.sort_unstable();
             ids
         };
@@ -355,8 +370,11 @@ mod tests {
 
         index.delete_from(1).unwrap();
         index.commit(8).unwrap();
-        assert_eq!(index.len().unwrap(), 1);
+        assert_eq!(index.documents().unwrap(), 1);
         index.close().unwrap();
-        assert!(matches!(Searcher::open(Path::new("/nonexistent"), &JIEBA), Err(Error::Missing(_))));
+        assert!(matches!(
+            Searcher::open(Path::new("/nonexistent"), &JIEBA),
+            Err(Error::Missing(_))
+        ));
     }
 }

@@ -110,7 +110,8 @@ mod tests {
             assert_eq!(text[token.offset_from..token.offset_to].to_lowercase(), token.text);
             words.push(token.text.clone());
         }
-        for word in ["学习", "rust", "编程", "in", "北京", "大学", "北京大学", "today"] {
+        for word in ["学习", "rust", "编程", "in", "北京", "大学", "北京大学", "today"]
+        {
             assert!(words.iter().any(|w| w == word), "{word} in {words:?}");
         }
     }

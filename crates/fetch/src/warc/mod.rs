@@ -3,7 +3,7 @@
 mod reader;
 mod writer;
 
-pub use reader::{Reader, Record, http_parts, read_at};
+pub use reader::{HttpParts, Reader, Record, http_parts, read_at};
 pub use writer::{
     Location, NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer, format_time,
 };

@@ -26,7 +26,7 @@ impl Record {
 }
 
 /// Reads the records of a WARC file in order, compressed or not.
-#[allow(missing_debug_implementations, reason = "a boxed reader has none")]
+#[expect(missing_debug_implementations, reason = "a boxed reader has none")]
 pub struct Reader {
     input: BufReader<Box<dyn Read>>,
     max_block: u64,
@@ -83,13 +83,17 @@ pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Res
     reader.next_record()?.ok_or_else(|| invalid("no record there"))
 }
 
-/// Status, headers and body of an HTTP response as it lies in a record's block.
-pub fn http_parts(block: &[u8]) -> Option<(u16, Vec<(String, Vec<u8>)>, &[u8])> {
+/// Status, headers and body of an HTTP response.
+pub type HttpParts<'a> = (u16, Vec<(String, Vec<u8>)>, &'a [u8]);
+
+/// Takes apart an HTTP response as it lies in a record's block.
+pub fn http_parts(block: &[u8]) -> Option<HttpParts<'_>> {
     let end = block.windows(4).position(|w| w == b"\r\n\r\n").map(|at| (at, at + 4));
     let (head_end, body_start) =
         end.or_else(|| block.windows(2).position(|w| w == b"\n\n").map(|at| (at, at + 2)))?;
     let head = block.get(..head_end)?;
-    let mut lines = head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let mut lines =
+        head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
     let status = String::from_utf8_lossy(lines.next()?).into_owned();
     let status = status.strip_prefix("HTTP/")?.split_whitespace().nth(1)?.parse().ok()?;
     let headers = lines
