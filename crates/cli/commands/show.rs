@@ -76,12 +76,16 @@ fn reason(entry: &Discarded) -> String {
         ("alias", _) => "it only leads to the other page".to_owned(),
         ("canonical", _) => format!("it names the other page as its canonical address{similarity}"),
         (_, Some("text")) => "its text is equal".to_owned(),
-        (_, level) => format!(
-            "distance {} of at most {}{similarity}; proposed by {} {}",
+        (_, Some("sketch")) => format!(
+            "proposed by sketch band {}{similarity}; the fingerprints differ in {} bits",
+            entry.table.unwrap_or(0),
+            entry.distance.unwrap_or(0),
+        ),
+        _ => format!(
+            "proposed by Hamming table {}, distance {} of at most {}{similarity}",
+            entry.table.unwrap_or(0),
             entry.distance.unwrap_or(0),
             entry.threshold.unwrap_or(0),
-            if level == Some("sketch") { "sketch band" } else { "Hamming table" },
-            entry.table.unwrap_or(0),
         ),
     }
 }

@@ -77,3 +77,7 @@ pub use simhash::{Simhash, TieRule};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
 pub use store::{MAX_BAND_BUCKET, Options, Store};
 pub use tables::{Near, Tables};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;

@@ -11,7 +11,7 @@ use crate::client::Response;
 
 /// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
 /// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
-pub const NEAR_DUPLICATE_PROFILE: &str = "https://hapax-crawler.github.io/warc/near-duplicate/1.0";
+pub const NEAR_DUPLICATE_PROFILE: &str = "urn:hapax:warc-profile:near-duplicate:1.0";
 const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// How a [`Writer`] writes.

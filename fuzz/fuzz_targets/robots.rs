@@ -1,0 +1,9 @@
+//! Any bytes are a robots.txt; the first line is the path that is asked for.
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|body: &[u8]| {
+    let path = String::from_utf8_lossy(body.split(|&b| b == b'\n').next().unwrap_or_default()).into_owned();
+    let Ok(url) = url::Url::parse(&format!("http://a.example/{path}")) else { return };
+    let _ = hapax_fetch::Robots::parse(body, "hapax").allows(&url);
+});
