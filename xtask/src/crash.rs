@@ -31,6 +31,7 @@ fn offer(store: &mut Store, number: u64) -> Result<()> {
         sketch,
         tokens: 100,
         site: 0,
+        names: [0; 2],
     })?;
     Ok(())
 }

@@ -309,6 +309,7 @@ impl Committer {
                 sketch: None,
                 tokens: 0,
                 site: 0,
+                names: [0; 2],
             };
             let id = self.store.insert(&nothing, None)?;
             let of = DiscardedOf {

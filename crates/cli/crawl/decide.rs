@@ -31,6 +31,7 @@ pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<
             Some(_) => HASH.hash(hapax_frontier::host_key(&page.url).as_bytes()),
             None => HASH.hash(key),
         },
+        names: page.names,
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct PageWork {
     pub(crate) basis: Basis,
     pub(crate) fingerprint: Fingerprint,
     pub(crate) sketch: Option<Sketch>,
+    /// Hashes of what it calls itself: heading and title, 0 for none.
+    pub(crate) names: [u64; 2],
     pub(crate) time: SystemTime,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
@@ -105,6 +107,41 @@ impl PageWork {
         }
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let fingerprint = simhash.finish();
-        Self { lease, url, response, document, basis, fingerprint, sketch, time, key: None }
+        let names = [name(&document.heading), name(own_title(&document.title))];
+        Self { lease, url, response, document, basis, fingerprint, sketch, names, time, key: None }
+    }
+}
+
+/// The title without the site's name: the longest of the parts that titles are put together from.
+fn own_title(title: &str) -> &str {
+    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
+    let mut parts = vec![title];
+    for joint in JOINTS {
+        parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+    }
+    // Of two parts of one length the first: titles mostly begin with what is their own.
+    parts.into_iter().rev().max_by_key(|part| part.chars().count()).unwrap_or(title)
+}
+
+/// A name's tokens, hashed: spacing, case and punctuation do not matter.
+fn name(text: &str) -> u64 {
+    let mut tokens = String::new();
+    hapax_extract::for_each_token(text, |token| {
+        tokens.push_str(token);
+        tokens.push(' ');
+    });
+    if tokens.is_empty() { 0 } else { HASH.hash(tokens.as_bytes()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_site_is_no_part_of_a_name() {
+        assert_eq!(own_title("The river rose - Paper"), "The river rose");
+        assert_eq!(own_title("Paper | The river rose"), "The river rose");
+        assert_eq!(name("The  River\nrose!"), name("the river rose"));
+        assert_eq!(name(" - "), 0);
     }
 }

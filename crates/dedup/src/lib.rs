@@ -29,6 +29,7 @@ fn document<'a>(url: &'a str, text: &str) -> Document<'a> {
         sketch: Sketch::from_hashes(words.windows(3).map(|w| hash.hash(w.join(" ").as_bytes()))),
         tokens: words.len() as u32,
         site: 0,
+        names: [0; 2],
     }
 }
 

@@ -80,6 +80,11 @@ pub struct Policy {
     pub template_tokens: u32,
     /// Smallest similarity for those. Default 0.85.
     pub similarity_template: f64,
+    /// Below so many tokens, two documents of one site that share no name are different pages,
+    /// unless their text is equal. Default 400.
+    pub name_tokens: u32,
+    /// Smallest similarity for longer ones that share no name. Default 0.9.
+    pub similarity_name: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
 }
@@ -94,6 +99,8 @@ impl Default for Policy {
             similarity_short: 0.8,
             template_tokens: 200,
             similarity_template: 0.85,
+            name_tokens: 400,
+            similarity_name: 0.9,
             hamming_only: false,
         }
     }
@@ -108,6 +115,8 @@ pub struct Side<'a> {
     pub tokens: u32,
     /// Site.
     pub site: u64,
+    /// Hashes of what it calls itself, or 0.
+    pub names: [u64; 2],
 }
 
 impl Policy {
@@ -119,6 +128,11 @@ impl Policy {
             threshold = self.similarity_same_site;
             if tokens < self.template_tokens {
                 threshold = threshold.max(self.similarity_template);
+            }
+            if named_differently(a.names, b.names) {
+                // More than the greatest similarity there is: only equal text is left.
+                let short = tokens < self.name_tokens;
+                threshold = threshold.max(if short { 2.0 } else { self.similarity_name });
             }
         }
         if tokens < self.short_tokens {
@@ -157,4 +171,10 @@ impl Policy {
             }
         }
     }
+}
+
+/// Both have a name, and none in common.
+fn named_differently(a: [u64; 2], b: [u64; 2]) -> bool {
+    let named = |names: [u64; 2]| names.iter().any(|name| *name != 0);
+    named(a) && named(b) && !a.iter().any(|name| *name != 0 && b.contains(name))
 }

@@ -21,6 +21,9 @@ pub struct Document<'a> {
     pub tokens: u32,
     /// Equal for documents of one site, where templates are shared and a stricter threshold holds.
     pub site: u64,
+    /// Hashes of what it calls itself, such as main heading and title, 0 for none: pages of one
+    /// site that have no name in common are mostly different pages of one template.
+    pub names: [u64; 2],
 }
 
 /// A document as the store holds it.
@@ -40,6 +43,8 @@ pub struct Record {
     pub tokens: u32,
     /// Its site.
     pub site: u64,
+    /// Hashes of what it calls itself, or 0.
+    pub names: [u64; 2],
     /// The caller's key.
     pub key: Vec<u8>,
 }
@@ -49,8 +54,8 @@ const HAS_DIGEST: u8 = 2;
 const HAS_SKETCH: u8 = 4;
 
 impl Record {
-    /// Appends the record to `out`: id, flags, fingerprint, tokens, site, then the optional parts
-    /// and the key, all little-endian.
+    /// Appends the record to `out`: id, flags, fingerprint, tokens, site, names, then the optional
+    /// parts and the key, all little-endian.
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         out.extend(self.id.to_le_bytes());
         out.push(
@@ -61,6 +66,7 @@ impl Record {
         out.extend(self.fingerprint.bits().to_le_bytes());
         out.extend(self.tokens.to_le_bytes());
         out.extend(self.site.to_le_bytes());
+        self.names.iter().for_each(|name| out.extend(name.to_le_bytes()));
         if let Some(of) = self.of {
             out.extend(of.to_le_bytes());
         }
@@ -83,6 +89,7 @@ impl Record {
         let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(take(&mut bytes)?));
         let tokens = u32::from_le_bytes(take(&mut bytes)?);
         let site = u64::from_le_bytes(take(&mut bytes)?);
+        let names = [u64::from_le_bytes(take(&mut bytes)?), u64::from_le_bytes(take(&mut bytes)?)];
         let mut of = None;
         if flags & HAS_OF != 0 {
             of = Some(u64::from_le_bytes(take(&mut bytes)?));
@@ -95,7 +102,7 @@ impl Record {
         if flags & HAS_SKETCH != 0 {
             sketch = Some(Sketch::from_bytes(take::<SKETCH_SIZE>(&mut bytes)?));
         }
-        Some(Self { id, of, fingerprint, digest, sketch, tokens, site, key: bytes.to_vec() })
+        Some(Self { id, of, fingerprint, digest, sketch, tokens, site, names, key: bytes.to_vec() })
     }
 }
 
@@ -119,6 +126,7 @@ mod tests {
             sketch: Sketch::from_hashes([1, 2, 3]),
             tokens: 55,
             site: 1,
+            names: [9, 8],
             key: b"http://a.example/".to_vec(),
         };
         let mut bytes = Vec::new();

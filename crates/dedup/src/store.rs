@@ -41,6 +41,7 @@ struct Slot {
     tokens: u32,
     of: Option<DocId>,
     site: u64,
+    names: [u64; 2],
     /// Where its record lies in the journal; unused by a store in memory.
     offset: u64,
 }
@@ -187,6 +188,7 @@ impl Store {
                 sketch: slot.sketch.as_deref().copied(),
                 tokens: slot.tokens,
                 site: slot.site,
+                names: slot.names,
                 key: self.keys.get(id as usize).cloned().unwrap_or_default(),
             }));
         };
@@ -204,15 +206,23 @@ impl Store {
             return Vec::new();
         }
         let mut found: Vec<Neighbour> = Vec::new();
-        let side =
-            Side { sketch: document.sketch.as_ref(), tokens: document.tokens, site: document.site };
+        let side = Side {
+            sketch: document.sketch.as_ref(),
+            tokens: document.tokens,
+            site: document.site,
+            names: document.names,
+        };
         let mut propose = |id: DocId, level: Level, table: Option<usize>| {
             let Some(slot) = self.slots.get(id as usize) else { return };
             if found.iter().any(|other| other.id == id) {
                 return;
             }
-            let other =
-                Side { sketch: slot.sketch.as_deref(), tokens: slot.tokens, site: slot.site };
+            let other = Side {
+                sketch: slot.sketch.as_deref(),
+                tokens: slot.tokens,
+                site: slot.site,
+                names: slot.names,
+            };
             let confirmed = self.options.policy.confirm(level, side, other);
             if let Some((similarity, similarity_threshold)) = confirmed {
                 found.push(Neighbour {
@@ -288,6 +298,7 @@ impl Store {
             sketch: document.sketch,
             tokens: document.tokens,
             site: document.site,
+            names: document.names,
             key: document.key.to_vec(),
         };
         let offset = match &mut self.journal {
@@ -329,6 +340,7 @@ impl Store {
             tokens: record.tokens,
             of: record.of,
             site: record.site,
+            names: record.names,
             offset,
         });
         if record.of.is_some() {

@@ -23,6 +23,7 @@ fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
         sketch: Sketch::from_hashes(tokens.windows(3).map(|w| mix64(w[0] ^ w[1] << 1 ^ w[2] << 2))),
         tokens: 200,
         site: family,
+        names: [0; 2],
     }
 }
 
@@ -160,6 +161,7 @@ fn documents_without_text_and_short_templates_are_kept_apart() {
         sketch: Sketch::from_hashes((from..from + 30).map(mix64)),
         tokens: 30,
         site: 1,
+        names: [0; 2],
     };
     assert!(matches!(store.offer(&short(b"c", 0)).unwrap(), Verdict::New(_)));
     assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::New(_)));
@@ -168,4 +170,20 @@ fn documents_without_text_and_short_templates_are_kept_apart() {
     let mut store = Store::in_memory(classic).unwrap();
     store.offer(&short(b"c", 0)).unwrap();
     assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::Duplicate { .. }));
+}
+
+#[test]
+fn on_one_site_another_name_is_another_page() {
+    let with = |key, names, site| Document { names, site, ..document(key, 1, 2) };
+    let verdict = |first: [u64; 2], second: [u64; 2], site| {
+        let mut store = Store::in_memory(Options::default()).unwrap();
+        store.offer(&with(b"a", first, 1)).unwrap();
+        matches!(store.offer(&with(b"b", second, site)).unwrap(), Verdict::Duplicate { .. })
+    };
+    assert!(verdict([5, 7], [5, 8], 1), "the same heading");
+    assert!(verdict([5, 7], [7, 0], 1), "the heading of one is the title of the other");
+    assert!(!verdict([5, 7], [6, 8], 1), "no name in common on the same site");
+    assert!(!verdict([5, 0], [6, 0], 1), "nothing is no name in common");
+    assert!(verdict([5, 7], [6, 8], 2), "another site may name it as it likes");
+    assert!(verdict([5, 7], [0, 0], 1), "a page without a name says nothing");
 }

@@ -242,7 +242,9 @@ impl Walk {
                     || element.attr("itemprop") == Some("articleBody")
                     || element.attr("role") == Some("main"),
                 article: name == "article",
-                suspicious: name == "header" || is_suspicious(element),
+                // A heading is no boilerplate, whatever its class (`code-header`).
+                suspicious: name == "header"
+                    || (heading_level(name).is_none() && is_suspicious(element)),
                 depth,
             });
             self.stack.push(self.page.elements.len() - 1);
