@@ -73,7 +73,7 @@ pub struct Document {
     pub title: String,
     /// Two-letter code, or `""`.
     pub language: &'static str,
-    /// Its first top-level heading, wherever it stands; part of what a page is compared by.
+    /// Its first heading of the highest level it has, wherever it stands; part of what a page is compared by.
     pub heading: String,
     /// Its own text: the kept blocks, one a line.
     pub text: String,
@@ -128,7 +128,9 @@ impl Document {
         }
         let text = format!("{}\n{}", self.title, self.visible());
         let mut all = features(&text, self.language, &hash);
+        // Neither a sketch nor a distance may decide about a template: no shingles, few tokens.
         all.shingles.clear();
+        all.tokens = all.tokens.min(LITTLE_TEXT - 1);
         Basis { text, little: true, features: all }
     }
 
@@ -164,7 +166,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = if title.is_empty() { heading() } else { title };
     let title = title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default();
-    let heading = page.blocks.iter().find(|b| b.heading == 1).map(|b| b.text.clone());
+    let level = page.blocks.iter().map(|b| b.heading).filter(|level| *level > 0).min();
+    let heading = page.blocks.iter().find(|b| Some(b.heading) == level).map(|b| b.text.clone());
     let (title, heading, canonical, refresh) = (
         title.to_owned(),
         heading.unwrap_or_default(),

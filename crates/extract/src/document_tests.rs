@@ -92,6 +92,19 @@ fn a_page_that_reloads_is_no_redirect() {
 }
 
 #[test]
+fn a_page_with_little_text_says_so_and_is_compared_as_a_whole() {
+    let document = read(
+        "<title>Item 7</title><nav>Home News Sport</nav><p>Price: 7 coins</p><div><a href=x>Buy</a></div>",
+    );
+    let hash = |bytes: &[u8]| {
+        bytes.iter().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(*b)))
+    };
+    let basis = document.basis(hash);
+    assert!(basis.little && basis.text.contains("Item 7") && basis.features.shingles.is_empty());
+    assert!(basis.features.tokens < LITTLE_TEXT && basis.features.digest.is_some());
+}
+
+#[test]
 fn an_empty_page_has_no_text() {
     let document = read("");
     assert!(document.text.is_empty() && document.blocks.is_empty());
