@@ -138,6 +138,7 @@ fn a_full_disk_loses_nothing() {
         }
     }
     let message = stopped.expect("no limit stopped the crawl");
+    assert!(message.contains("run the same command to go on"), "{message}");
     assert!(message.contains("File too large") || message.contains("cannot write"), "{message}");
     let output = bench.crawl(&[server.url("/")], &[]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));

@@ -101,6 +101,19 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
     )
 }
 
+/// What to do about an error of this code.
+pub(crate) const fn hint(code: u8) -> Option<&'static str> {
+    match code {
+        WRITE => Some(
+            "nothing that was committed is lost: make room, then run the same command to go on",
+        ),
+        DAMAGED => Some(
+            "nothing was changed: put a copy of the data directory back, or use another --data",
+        ),
+        _ => None,
+    }
+}
+
 /// Whether the reader of our output has gone, as `head` does: no error.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

@@ -33,7 +33,11 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             output::error(&error);
-            ExitCode::from(exit::code_of(&error))
+            let code = exit::code_of(&error);
+            if let Some(hint) = exit::hint(code) {
+                output::error(&anyhow::anyhow!(hint));
+            }
+            ExitCode::from(code)
         }
     }
 }

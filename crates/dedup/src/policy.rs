@@ -83,7 +83,7 @@ pub struct Policy {
     /// Below so many tokens, two documents of one site that share no name are different pages,
     /// unless their text is equal. Default 400.
     pub name_tokens: u32,
-    /// Smallest similarity for longer ones that share no name. Default 0.9.
+    /// Smallest similarity for longer ones that share no name. Default 0.99.
     pub similarity_name: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
@@ -100,7 +100,7 @@ impl Default for Policy {
             template_tokens: 200,
             similarity_template: 0.85,
             name_tokens: 400,
-            similarity_name: 0.9,
+            similarity_name: 0.99,
             hamming_only: false,
         }
     }
