@@ -161,3 +161,18 @@ fn a_missing_data_directory_is_no_success() {
         assert!(text(&output.stderr).contains("no data directory"), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn find_all_and_find_clusters_speak_the_known_format() {
+    let (exit, out, _) =
+        pipe(&["find-all", "--blocks", "5", "--distance", "4"], None, "10\n20\n10\n");
+    assert_eq!((exit, out.as_str()), (0, "[10, 10]\n[10, 20]\n"));
+    let (exit, out, _) =
+        pipe(&["find-clusters", "-b", "5", "-d", "4"], None, "10\n20\n10\n99999999\n");
+    assert_eq!((exit, out.as_str()), (0, "[10, 10, 20]\n"));
+    let (exit, _, err) = pipe(&["find-all"], None, "1\nx\n");
+    assert_eq!(exit, 1);
+    assert!(err.contains("stdin, line 2: \"x\""), "{err}");
+    let (exit, _, err) = pipe(&["find-all", "-b", "3"], None, "1\n");
+    assert!(exit == 1 && err.contains("--blocks 3"), "{err}");
+}

@@ -74,6 +74,8 @@ fn each_text_is_kept_once_whatever_its_address_and_template() {
     let shown = bench.run(&["duplicates", "show", &id]);
     assert!(shown.contains("+ This page is a copy"), "{shown}");
     assert!(bench.run(&["duplicates", "list", "--kind", "exact"]).contains("sid=5"));
+    let equal = bench.run(&["duplicates", "show", &server.url("/one?sid=5")]);
+    assert!(equal.contains("The two texts are equal.") && !equal.contains("\n- "), "{equal}");
 }
 
 #[test]

@@ -150,6 +150,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         settings: Settings,
     },
+    /// All pairs of near fingerprints: decimals, one a line, in; JSON arrays out
+    #[command(after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-all --distance 4")]
+    FindAll(FindArgs),
+    /// Clusters of near fingerprints: decimals, one a line, in; JSON arrays out
+    FindClusters(FindArgs),
     /// Shell completions on stdout
     Completions {
         /// bash, zsh, fish, elvish, powershell
@@ -186,4 +191,21 @@ pub(crate) enum Duplicates {
         #[command(flatten)]
         data: Data,
     },
+}
+
+/// Arguments as the simhash-cpp tools have them.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct FindArgs {
+    /// Blocks the 64 bits are cut into [default: one more than the distance, two for many fingerprints]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) blocks: Option<u32>,
+    /// Largest Hamming distance, 0 to 7
+    #[arg(short, long, value_name = "K", default_value_t = 3)]
+    pub(crate) distance: u32,
+    /// Fingerprints, one a line; - reads stdin
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) input: PathBuf,
+    /// Where the arrays go; - writes stdout
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
 }

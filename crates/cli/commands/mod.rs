@@ -5,6 +5,7 @@ mod demo;
 mod demo_site;
 mod duplicates;
 mod extract;
+mod find;
 mod input;
 mod main_job;
 mod pages;
@@ -42,6 +43,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Dedup { data, all_matches, settings }) => {
             dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
         }
+        Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs),
+        Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "crawl", &mut text);

@@ -51,10 +51,13 @@ pub(super) fn run(page: &str, data: &Path) -> Result<u8> {
             writeln!(out, "{name:<10} {}", list.join(", "))?;
         }
     }
+    if entry.level.as_deref() == Some("text") {
+        // The archive keeps the head of an equal page only: there is nothing to compare.
+        writeln!(out, "\nThe two texts are equal.")?;
+        return Ok(COMPLETE);
+    }
     let (Some(own), Some(other)) = (own_text(&entry, data), kept_text(&entry, data)) else {
-        if entry.kind == "exact" {
-            writeln!(out, "\nThe texts are equal; only one is kept.")?;
-        } else if entry.kind != "alias" {
+        if entry.kind != "alias" {
             writeln!(out, "\nThe texts were not kept (--no-warc).")?;
         }
         return Ok(COMPLETE);

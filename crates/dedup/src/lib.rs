@@ -8,6 +8,7 @@ Persistent near-duplicate detection: 64-bit simhash, permuted Hamming tables, a 
 - [`Layout`] says how 64 bits are cut into permuted tables; [`Tables`] looks fingerprints up in them.
 - [`Store`] keeps documents: [`Store::offer`] answers new, known or duplicate, with the evidence, and
   [`Store::commit`] makes the answers durable.
+- [`find_all`] and [`find_clusters`] work on a whole set at once.
 - [`Policy`] holds the thresholds of the decision.
 
 # Example
@@ -54,6 +55,7 @@ store.commit(b"")?; // durable when it returns
     expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")
 )]
 
+mod cluster;
 mod error;
 mod fingerprint;
 mod hash;
@@ -68,6 +70,7 @@ mod sketch;
 mod store;
 mod tables;
 
+pub use cluster::{Pair, find_all, find_clusters};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use hash::{FeatureHash, mix64};
