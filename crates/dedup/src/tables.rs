@@ -37,18 +37,100 @@ pub struct Near {
     pub table: usize,
 }
 
+/// One table: the fingerprints by their lead.
+#[derive(Clone, Debug)]
+enum Table {
+    /// A short lead of adjacent bits is the bucket's number.
+    Direct { shift: u32, buckets: Vec<Vec<u64>> },
+    /// Any other lead is looked up.
+    Hashed { mask: u64, buckets: MixMap<Vec<u64>> },
+}
+
+/// Leads up to so many bits get a bucket each: 1.5 MB of empty buckets at 16 bits.
+const MAX_DIRECT_BITS: u32 = 16;
+
+impl Table {
+    fn new(mask: u64) -> Self {
+        let (bits, shift) = (mask.count_ones(), mask.trailing_zeros());
+        let adjacent = mask.leading_zeros() + bits + shift == 64;
+        if adjacent && bits > 0 && bits <= MAX_DIRECT_BITS {
+            Self::Direct { shift, buckets: vec![Vec::new(); 1 << bits] }
+        } else {
+            Self::Hashed { mask, buckets: MixMap::default() }
+        }
+    }
+
+    fn bucket(&self, bits: u64) -> &[u64] {
+        match self {
+            Self::Direct { shift, buckets } => {
+                let number = (bits >> shift) as usize & (buckets.len() - 1);
+                buckets.get(number).map_or(&[], Vec::as_slice)
+            }
+            Self::Hashed { mask, buckets } => {
+                buckets.get(&(bits & mask)).map_or(&[], Vec::as_slice)
+            }
+        }
+    }
+
+    fn push(&mut self, bits: u64) {
+        match self {
+            Self::Direct { shift, buckets } => {
+                let number = (bits >> *shift) as usize & (buckets.len() - 1);
+                if let Some(bucket) = buckets.get_mut(number) {
+                    bucket.push(bits);
+                }
+            }
+            Self::Hashed { mask, buckets } => buckets.entry(bits & *mask).or_default().push(bits),
+        }
+    }
+}
+
+/// Calls `visit` with each value of a bucket within `K` bits of the query.
+///
+/// Clearing the lowest set bit `K` times leaves nothing of a difference of at most `K` bits: for
+/// small distances that is cheaper than counting them all, and it vectorises on every machine.
+fn scan<const K: u32>(bucket: &[u64], query: u64, visit: &mut impl FnMut(u64)) {
+    for piece in bucket.chunks(8) {
+        let near = |other: u64| {
+            let mut differing = query ^ other;
+            for _ in 0..K {
+                differing &= differing.wrapping_sub(1);
+            }
+            differing == 0
+        };
+        // Without a branch in it; nearly all pieces hold nothing.
+        if piece.iter().fold(false, |any, &other| any | near(other)) {
+            piece.iter().copied().filter(|&other| near(other)).for_each(&mut *visit);
+        }
+    }
+}
+
+/// [`scan`] for a distance known at run time.
+fn scan_within(bucket: &[u64], query: u64, distance: u32, mut visit: impl FnMut(u64)) {
+    match distance {
+        0 => scan::<0>(bucket, query, &mut visit),
+        1 => scan::<1>(bucket, query, &mut visit),
+        2 => scan::<2>(bucket, query, &mut visit),
+        3 => scan::<3>(bucket, query, &mut visit),
+        4 => scan::<4>(bucket, query, &mut visit),
+        5 => scan::<5>(bucket, query, &mut visit),
+        6 => scan::<6>(bucket, query, &mut visit),
+        _ => scan::<7>(bucket, query, &mut visit),
+    }
+}
+
 /// Distinct fingerprints in the permuted tables of one [`Layout`].
 #[derive(Clone, Debug)]
 pub struct Tables {
     layout: Layout,
-    tables: Vec<MixMap<Vec<u64>>>,
+    tables: Vec<Table>,
     len: usize,
 }
 
 impl Tables {
     /// Empty tables.
     pub fn new(layout: Layout) -> Self {
-        let tables = vec![MixMap::default(); layout.masks().len()];
+        let tables = layout.masks().iter().map(|&mask| Table::new(mask)).collect();
         Self { layout, tables, len: 0 }
     }
 
@@ -73,13 +155,10 @@ impl Tables {
     /// One look-up a table, and a scan of the first table's bucket.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let bits = fingerprint.bits();
-        for (number, (table, mask)) in self.tables.iter_mut().zip(self.layout.masks()).enumerate() {
-            let bucket = table.entry(bits & mask).or_default();
-            if number == 0 && bucket.contains(&bits) {
-                return false;
-            }
-            bucket.push(bits);
+        if self.tables.first().is_some_and(|table| table.bucket(bits).contains(&bits)) {
+            return false;
         }
+        self.tables.iter_mut().for_each(|table| table.push(bits));
         self.len += 1;
         true
     }
@@ -92,17 +171,15 @@ impl Tables {
     pub fn near(&self, query: Fingerprint) -> Vec<Near> {
         let bits = query.bits();
         let mut found = Vec::new();
-        for (number, (table, mask)) in self.tables.iter().zip(self.layout.masks()).enumerate() {
-            let Some(bucket) = table.get(&(bits & mask)) else { continue };
-            for &other in bucket {
+        let limit = self.layout.distance();
+        for (number, table) in self.tables.iter().enumerate() {
+            scan_within(table.bucket(bits), bits, limit, |other| {
                 let fingerprint = Fingerprint::from_bits(other);
-                let distance = query.distance(fingerprint);
-                if distance <= self.layout.distance()
-                    && self.layout.first_table(query, fingerprint) == Some(number)
-                {
+                if self.layout.first_table(query, fingerprint) == Some(number) {
+                    let distance = query.distance(fingerprint);
                     found.push(Near { fingerprint, distance, table: number });
                 }
-            }
+            });
         }
         found.sort_unstable_by_key(|near| (near.distance, near.fingerprint));
         found

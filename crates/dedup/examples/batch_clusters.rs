@@ -1,0 +1,22 @@
+//! Clusters of a whole set of fingerprints at once.
+//!
+//!   cargo run --release -p hapax-dedup --example batch_clusters
+#![expect(clippy::print_stdout, reason = "an example talks")]
+
+use hapax_dedup::{Fingerprint, Layout, find_clusters, mix64};
+
+fn main() {
+    // 100,000 fingerprints; each tenth has a neighbour two bits away.
+    let mut fingerprints: Vec<Fingerprint> = Vec::new();
+    for number in 0..100_000 {
+        let bits = mix64(number + 1);
+        fingerprints.push(Fingerprint::from_bits(bits));
+        if number % 10 == 0 {
+            fingerprints.push(Fingerprint::from_bits(bits ^ 0b101));
+        }
+    }
+    if let Some(layout) = Layout::for_distance(3) {
+        let clusters = find_clusters(&fingerprints, &layout);
+        println!("{} fingerprints, {} clusters", fingerprints.len(), clusters.len());
+    }
+}
