@@ -165,3 +165,58 @@ fn the_pause_between_requests_is_kept() {
     // Six pages: five pauses at least.
     assert!(started.elapsed() >= Duration::from_millis(1000), "{:?}", started.elapsed());
 }
+
+fn copy(from: &std::path::Path, to: &std::path::Path) {
+    let _ = std::fs::remove_dir_all(to);
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
+    // Stores are committed in the order archive, logs, index, dedup, frontier. Putting back older
+    // ones of the later stores is what a crash before their commit leaves behind.
+    for stores in [&["dedup", "frontier"][..], &["frontier"][..]] {
+        let server = Server::start(web(20, 3));
+        let bench = Bench::new();
+        let seeds = [server.url("/")];
+        assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "25"])), 3);
+        for store in stores {
+            copy(&bench.data().join(store), &bench.path(store));
+        }
+        assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "1000"])), 0);
+        let undisturbed = outcome(&bench);
+        assert_eq!(undisturbed.0, 60);
+        for store in stores {
+            copy(&bench.path(store), &bench.data().join(store));
+        }
+        let output = bench.crawl(&seeds, &[]);
+        assert_eq!(code(&output), 0, "{stores:?}: {}", text(&output.stderr));
+        assert_eq!(outcome(&bench), undisturbed, "{stores:?}");
+        for log in ["discarded.jsonl", "skipped.jsonl"] {
+            let mut urls: Vec<String> =
+                bench.log(log).iter().map(|line| line["url"].to_string()).collect();
+            let all = urls.len();
+            urls.sort();
+            urls.dedup();
+            assert_eq!(urls.len(), all, "{stores:?}: {log} names a page twice");
+        }
+        let hits = bench.run(&["search", "when", "--limit", "1000", "--json"]);
+        let mut urls: Vec<String> = crate::support::json_lines(hits.as_bytes())
+            .iter()
+            .map(|hit| hit["url"].to_string())
+            .collect();
+        let all = urls.len();
+        urls.sort();
+        urls.dedup();
+        assert_eq!(urls.len(), all, "{stores:?}: a page is indexed twice");
+    }
+}
