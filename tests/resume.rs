@@ -220,3 +220,45 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
         assert_eq!(urls.len(), all, "{stores:?}: a page is indexed twice");
     }
 }
+
+#[test]
+fn a_job_without_an_archive_leaves_the_archive_alone() {
+    let server = Server::start(web(6, 2));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "1"])), 0);
+    let archive = bench.data().join("pages/pages-00001.warc.gz");
+    let before = std::fs::metadata(&archive).unwrap().len();
+    let skipped = bench.log("skipped.jsonl").len();
+    // Neither a run without WARC nor stored pages may cost what an earlier run has kept.
+    let tree = bench.path("tree");
+    std::fs::create_dir(&tree).unwrap();
+    crate::support::write(&tree.join("x.html"), format!("<p>{}</p>", prose(99, 8)));
+    let output = crate::support::crawl()
+        .args(["pages", "--no-warc"])
+        .arg(&tree)
+        .arg("--data")
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    assert!(std::fs::metadata(&archive).unwrap().len() >= before, "the archive was cut");
+    assert!(bench.log("skipped.jsonl").len() >= skipped);
+}
+
+#[test]
+fn a_seed_that_moved_keeps_its_scope_when_the_crawl_is_resumed() {
+    let target = Server::start(web(20, 1));
+    let seed = Server::start(HashMap::from([(
+        "/".to_owned(),
+        crate::support::redirect(&target.url("/")),
+    )]));
+    let bench = Bench::new();
+    let private = ["--allow-private", "127.0.0.0/8"];
+    let first = [&private[..], &["--max-pages", "3"]].concat();
+    assert_eq!(code(&bench.crawl(&[seed.url("/")], &first)), 3);
+    let then = [&private[..], &["--max-pages", "100"]].concat();
+    assert_eq!(code(&bench.crawl(&[seed.url("/")], &then)), 0);
+    assert_eq!(bench.summary()["pages"]["fetched"].as_u64(), Some(20));
+}

@@ -28,6 +28,8 @@ struct PagePosition {
     warc_file: u32,
     warc_length: u64,
     discarded: u64,
+    /// Length of skipped.jsonl after a job that has no frontier to keep it.
+    skipped: u64,
     counts: PageCounts,
 }
 
@@ -39,6 +41,8 @@ struct SkipPosition {
     counts: BTreeMap<String, u64>,
     elapsed_ms: u64,
     finished: bool,
+    /// Hosts that came into the scope because a seed moved there.
+    moved_seeds: Vec<String>,
 }
 
 /// Which stores a job uses, and how.
@@ -71,6 +75,11 @@ pub(crate) struct Committer {
     kept: BTreeMap<u64, (Location, SystemTime)>,
     /// The same for earlier runs' pages.
     earlier: Option<Searcher>,
+    /// The archive's end, also while this job writes none: a length of 0 would empty it.
+    archived: (u32, u64),
+    skipped_elsewhere: u64,
+    /// Where seeds moved to, earlier runs included.
+    pub(super) moved_seeds: Vec<String>,
     threshold: u32,
     before: Duration,
     started: Instant,
@@ -118,8 +127,9 @@ impl Committer {
         let open_log = |path: PathBuf, length| {
             Log::open(&path, length).with_context(|| path.display().to_string())
         };
-        // Without a frontier the skipped log has no committed length of its own.
-        let skipped_length = if frontier.is_some() { skips.skipped } else { u64::MAX };
+        // A job without a frontier has no length to cut back to, and keeps its own for the next.
+        let skipped_length =
+            if frontier.is_some() { skips.skipped.max(pages.skipped) } else { u64::MAX };
         let committer = Self {
             store,
             index,
@@ -132,6 +142,9 @@ impl Committer {
             texts: TextCache::default(),
             kept: BTreeMap::new(),
             earlier: Searcher::open(&data.index(), jieba()).ok().filter(|_| parts.index),
+            archived: (pages.warc_file, pages.warc_length),
+            skipped_elsewhere: pages.skipped,
+            moved_seeds: skips.moved_seeds,
             threshold: parts.policy.distance,
             before: Duration::from_millis(skips.elapsed_ms),
             started: Instant::now(),
@@ -386,10 +399,15 @@ impl Committer {
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
         let mut position = PagePosition { counts: self.stats.pages(), ..PagePosition::default() };
         if let Some(warc) = &mut self.warc {
-            (position.warc_file, position.warc_length) = warc.sync().context("pages/")?;
+            self.archived = warc.sync().context("pages/")?;
         }
+        (position.warc_file, position.warc_length) = self.archived;
         position.discarded = self.discarded.sync().context("discarded.jsonl")?;
         let skipped = self.skipped.sync().context("skipped.jsonl")?;
+        if self.frontier.is_none() {
+            self.skipped_elsewhere = skipped;
+        }
+        position.skipped = self.skipped_elsewhere;
         if let Some(index) = &mut self.index {
             index.commit(self.store.len())?;
         }
@@ -400,6 +418,7 @@ impl Committer {
                 counts: self.stats.skipped(),
                 elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
                 finished,
+                moved_seeds: self.moved_seeds.clone(),
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }

@@ -83,7 +83,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         )),
     });
     let control = Arc::new(Control::default());
-    let rules = Rules::new(job)?;
+    let mut rules = Rules::new(job)?;
+    for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
+        rules.scope.add(&moved);
+    }
     let limits = RunLimits::new(settings, &stats)?;
     let (answers, inbox) = mpsc::channel(QUEUE);
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
@@ -340,6 +343,10 @@ impl Writer {
         if from.depth == 0 {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.scope.add(target);
+            let target = target.to_string();
+            if !self.committer.moved_seeds.contains(&target) {
+                self.committer.moved_seeds.push(target);
+            }
         }
         self.push(target, from.depth, hops)
     }
