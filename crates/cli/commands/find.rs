@@ -30,14 +30,8 @@ pub(super) fn run(args: &FindArgs, what: What) -> Result<u8> {
     let fingerprints = read(&args.input)?;
     let extra = if fingerprints.len() >= MANY { 2 } else { 1 };
     let blocks = args.blocks.unwrap_or(args.distance + extra);
-    let layout = Layout::new(blocks, args.distance).ok_or_else(|| {
-        coded(
-            USAGE,
-            format!(
-                "--blocks {blocks}: more than the distance ({}) and at most 16 are possible",
-                args.distance
-            ),
-        )
+    let layout = Layout::new(blocks, args.distance).map_err(|error| {
+        coded(USAGE, format!("--blocks {blocks} with --distance {}: {error}", args.distance))
     })?;
     let mut out: Box<dyn Write> = if args.output == Path::new("-") {
         Box::new(BufWriter::new(io::stdout().lock()))

@@ -48,7 +48,6 @@ store.commit(b"")?; // durable when it returns
 # }
 ```
 */
-#![forbid(unsafe_code)]
 #![warn(clippy::indexing_slicing)]
 #![cfg_attr(
     test,
@@ -65,22 +64,26 @@ mod layout;
 mod manifest;
 mod policy;
 mod record;
+mod reference;
 mod simhash;
 mod sketch;
 mod store;
 mod tables;
 
-pub use cluster::{Pair, find_all, find_clusters};
+pub use cluster::{
+    BatchOptions, Clusters, Found, Pair, Progress, Source, Spool, find_all, find_clusters, find_each,
+};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use hash::{FeatureHash, mix64};
-pub use layout::{Layout, MAX_DISTANCE};
+pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
 pub use policy::{Level, Neighbour, Policy, Side, Verdict};
 pub use record::{DocId, Document, Record};
+pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 pub use simhash::{Simhash, TieRule};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
 pub use store::{MAX_BAND_BUCKET, Options, Store};
-pub use tables::{Near, Tables};
+pub use tables::{GrowingTables, Near, Shard, Simd, TableOptions, Tables};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

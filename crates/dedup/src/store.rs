@@ -8,8 +8,9 @@ use crate::manifest;
 use crate::policy::{Level, Neighbour, Policy, Side, Verdict};
 use crate::record::{DocId, Document, Record};
 use crate::sketch::{BANDS, Sketch};
-use crate::tables::{MixMap, Tables};
-use crate::{Fingerprint, Layout, MAX_DISTANCE};
+use crate::tables::GrowingTables;
+use crate::tables::growing::MixMap;
+use crate::{Fingerprint, Layout};
 
 /// A band's bucket holds at most this many documents: a template that every page of a site shares
 /// would otherwise make each look-up slow. Hamming tables are never capped.
@@ -60,7 +61,7 @@ pub struct Store {
     slots: Vec<Slot>,
     /// The keys of a store without a journal.
     keys: Vec<Vec<u8>>,
-    tables: Tables,
+    tables: GrowingTables,
     documents_of: MixMap<Vec<DocId>>,
     by_digest: std::collections::HashMap<[u8; 16], DocId>,
     bands: MixMap<Vec<u32>>,
@@ -84,7 +85,7 @@ impl Store {
             ids: IdMap::open(None, 0).0,
             slots: Vec::new(),
             keys: Vec::new(),
-            tables: Tables::new(layout),
+            tables: GrowingTables::new(layout),
             documents_of: MixMap::default(),
             by_digest: std::collections::HashMap::new(),
             bands: MixMap::default(),
@@ -369,9 +370,7 @@ impl Store {
 
 fn layout(options: &Options) -> Result<Layout> {
     let distance = options.policy.distance;
-    Layout::for_distance(distance)
-        .filter(|_| distance <= MAX_DISTANCE)
-        .ok_or(Error::Distance(distance))
+    Layout::for_distance(distance).map_err(|_| Error::Distance(distance))
 }
 
 fn lock(folder: &Path) -> Result<File> {

@@ -1,0 +1,33 @@
+//! Test sets, the same on every machine.
+
+use hapax_dedup::{Fingerprint, mix64};
+
+/// 95 % uniform random, 5 % planted at distance 1 to 6 from an earlier one; distinct.
+pub fn stored(count: usize) -> Vec<u64> {
+    let mut stored: Vec<u64> = Vec::with_capacity(count);
+    for i in 0..count as u64 {
+        let random = mix64(i + 1);
+        let planted = i > 0 && random % 20 == 0;
+        let earlier = |random: u64| stored[(random >> 8) as usize % stored.len()];
+        let value = if planted { flip(earlier(random), mix64(random), 1 + (random >> 5) % 6) } else { random };
+        stored.push(value);
+    }
+    stored
+}
+
+/// Half uniform random, half planted at distance 0 to `distance + 2` from a stored one.
+pub fn queries(stored: &[u64], count: usize, distance: u32) -> Vec<Fingerprint> {
+    let of = |i: u64| {
+        let random = mix64(i + (1 << 40));
+        if i % 2 == 0 {
+            random
+        } else {
+            flip(stored[(random >> 8) as usize % stored.len()], mix64(random), random % u64::from(distance + 3))
+        }
+    };
+    (0..count as u64).map(|i| Fingerprint::from_bits(of(i))).collect()
+}
+
+fn flip(bits: u64, seed: u64, count: u64) -> u64 {
+    (0..count).fold(bits, |bits, i| bits ^ 1 << (mix64(seed ^ i) % 64))
+}

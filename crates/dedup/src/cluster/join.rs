@@ -1,0 +1,38 @@
+//! All near pairs within one bucket.
+
+use crate::layout::{MAX_DISTANCE, cut};
+use crate::tables::Simd;
+
+/// From here on a bucket is cut again by the bits in which its values differ: a bucket of a million
+/// is 10^12 / 2 comparisons otherwise.
+pub(super) const LARGE: usize = 2048;
+
+/// Calls `visit` with each pair of distinct values of the bucket within `limit` bits.
+pub(super) fn join(values: &mut [u64], limit: u32, simd: Simd, visit: &mut dyn FnMut(u64, u64)) {
+    let blocks = limit + 1;
+    let varying = varying(values);
+    if values.len() < LARGE || varying.count_ones() < 2 * blocks || limit > MAX_DISTANCE {
+        return simd.scan_pairs(values, limit, visit);
+    }
+    // The pigeonhole again, over the bits that are left: of a pair within the limit, some block
+    // agrees, and the first one that does reports it.
+    let masks = cut(varying, blocks);
+    for (number, &mask) in masks.iter().enumerate() {
+        values.sort_unstable_by_key(|value| value & mask);
+        let earlier = masks.get(..number).unwrap_or_default();
+        for group in values.chunk_by_mut(|a, b| (a ^ b) & mask == 0) {
+            if group.len() > 1 {
+                join(group, limit, simd, &mut |a, b| {
+                    if earlier.iter().all(|mask| (a ^ b) & mask != 0) {
+                        visit(a, b);
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn varying(values: &[u64]) -> u64 {
+    let first = values.first().copied().unwrap_or(0);
+    values.iter().fold(0, |bits, value| bits | value ^ first)
+}

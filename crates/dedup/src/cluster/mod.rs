@@ -1,0 +1,145 @@
+//! All near pairs of a whole set at once, and its clusters.
+
+mod components;
+mod join;
+mod pairs;
+mod source;
+
+use crate::{Fingerprint, Layout, Result};
+
+pub use self::components::Clusters;
+pub use self::pairs::{BatchOptions, Found, Pair, Progress, find_each};
+pub use self::source::{Source, Spool};
+
+/// Every pair of values within the layout's distance, each once, in ascending order. A value that
+/// stands in the input more than once is paired with itself.
+///
+/// # Complexity
+/// That of [`find_each`], which also works on what does not fit into memory.
+pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    let visit = |found| {
+        pairs.push(match found {
+            Found::Near(pair) => pair,
+            Found::Repeated(a, _) => Pair { a, b: a, distance: 0 },
+        });
+    };
+    // Memory is a source that cannot fail.
+    let _: Result<()> = find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {});
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The connected components of the near pairs: each with all its occurrences in the input, in
+/// ascending order; components of a single occurrence are left out.
+///
+/// # Complexity
+/// That of [`find_each`] and of [`Clusters`].
+pub fn find_clusters(fingerprints: &[Fingerprint], layout: &Layout) -> Vec<Vec<Fingerprint>> {
+    let mut clusters = Clusters::default();
+    let visit = |found| clusters.add(found);
+    let _: Result<()> = find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {});
+    clusters.into_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[u64]) -> Vec<Fingerprint> {
+        values.iter().map(|&bits| Fingerprint::from_bits(bits)).collect()
+    }
+
+    fn brute_force(values: &[u64], distance: u32) -> Vec<(u64, u64)> {
+        let mut pairs = Vec::new();
+        for (i, a) in values.iter().enumerate() {
+            for b in &values[i + 1..] {
+                if (a ^ b).count_ones() <= distance {
+                    pairs.push((*a.min(b), *a.max(b)));
+                }
+            }
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
+    #[test]
+    fn the_cases_of_simhash_cpp_hold() {
+        let lanes: Vec<u64> = [0xFF, 0xEF, 0xEE, 0xCE, 0x33]
+            .iter()
+            .flat_map(|value| (0..4).map(move |lane| value << (8 * lane)))
+            .collect();
+        for blocks in 4..=9 {
+            let layout = Layout::new(blocks, 3).unwrap();
+            assert_eq!(find_all(&of(&lanes), &layout).len(), 24, "{blocks} blocks");
+            let clusters = find_clusters(&of(&lanes), &layout);
+            assert_eq!(clusters.iter().map(Vec::len).collect::<Vec<_>>(), [4; 4]);
+        }
+        let layout = Layout::new(5, 4).unwrap();
+        assert_eq!(find_clusters(&of(&[10, 20]), &layout), [of(&[10, 20])]);
+    }
+
+    #[test]
+    fn exact_duplicates_are_reported() {
+        let layout = Layout::new(5, 4).unwrap();
+        let pairs = find_all(&of(&[10, 20, 10]), &layout);
+        let pairs: Vec<(u64, u64)> = pairs.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
+        assert_eq!(pairs, [(10, 10), (10, 20)]);
+        assert_eq!(find_clusters(&of(&[10, 20, 10]), &layout), [of(&[10, 10, 20])]);
+        assert!(find_all(&[], &layout).is_empty() && find_clusters(&[], &layout).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn pairs_are_those_of_brute_force(
+            center: u64, flips in prop::collection::vec(prop::collection::vec(0u32..64, 0..8), 0..60),
+            far in prop::collection::vec(any::<u64>(), 0..20), distance in 0u32..=7, extra in 1u32..4,
+        ) {
+            let values: Vec<u64> = flips.iter()
+                .map(|flips| flips.iter().fold(center, |bits, flip| bits ^ 1u64 << flip))
+                .chain(far).collect();
+            let layout = Layout::new(distance + extra, distance).unwrap();
+            let found = find_all(&of(&values), &layout);
+            let found: Vec<(u64, u64)> = found.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
+            prop_assert_eq!(&found, &brute_force(&values, distance));
+            // In several passes, from a file, without vector instructions.
+            let folder = tempfile::tempdir().unwrap();
+            let mut spool = Spool::create(folder.path()).unwrap();
+            values.iter().for_each(|&bits| spool.push(Fingerprint::from_bits(bits)).unwrap());
+            spool.finish().unwrap();
+            let options = BatchOptions { memory_bytes: 8 * 20, simd: crate::Simd::Portable };
+            let mut streamed = Vec::new();
+            let mut last = None;
+            find_each(&spool, &layout, &options, |found| streamed.push(match found {
+                Found::Near(pair) => (pair.a.bits(), pair.b.bits()),
+                Found::Repeated(a, times) => {
+                    assert_eq!(values.iter().filter(|v| **v == a.bits()).count() as u64, times);
+                    (a.bits(), a.bits())
+                }
+            }), |progress| last = Some(progress)).unwrap();
+            streamed.sort_unstable();
+            prop_assert_eq!(&streamed, &found);
+            let last = last.unwrap();
+            prop_assert_eq!((last.done, last.pairs), (last.total, found.len() as u64));
+        }
+    }
+
+    #[test]
+    fn a_hot_bucket_is_cut_again() {
+        // Values that share the bits of all leads but one's.
+        let values: Vec<u64> =
+            (0..6_000u64).map(|i| crate::mix64(i / 2) >> 32 ^ (i % 2) << 7).collect();
+        let pairs = find_all(&of(&values), &Layout::new(4, 3).unwrap());
+        let pairs: Vec<(u64, u64)> = pairs.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
+        assert!(pairs.len() >= 3000);
+        assert_eq!(pairs, brute_force(&values, 3));
+        let ball: Vec<Fingerprint> = (0..3000).map(Fingerprint::from_bits).collect();
+        let near = |a: u64, b: u64| (a ^ b).count_ones() <= 3;
+        let all = (0..3000u64).flat_map(|a| (a + 1..3000).map(move |b| (a, b)));
+        let found = find_all(&ball, &Layout::new(4, 3).unwrap());
+        let expected: Vec<(u64, u64)> = all.filter(|&(a, b)| near(a, b)).collect();
+        assert_eq!(found.iter().map(|p| (p.a.bits(), p.b.bits())).collect::<Vec<_>>(), expected);
+    }
+}

@@ -1,0 +1,92 @@
+//! The plain ways to find everything within a distance: what the tables are held against.
+
+use crate::Fingerprint;
+
+/// The largest distance for which [`near_by_probing`] and [`ExpandedSet`] are reasonable: 43,745
+/// variants of a fingerprint at 3, 679,121 at 4.
+pub const MAX_VARIANT_DISTANCE: u32 = 3;
+
+/// Every distinct one of `stored` within `distance` of `query`, nearest first, then by value: the
+/// exhaustive scan.
+///
+/// # Complexity
+/// One comparison a stored fingerprint.
+pub fn near_by_scan(stored: &[Fingerprint], query: Fingerprint, distance: u32) -> Vec<Fingerprint> {
+    let near = stored.iter().copied().filter(|&other| query.distance(other) <= distance);
+    in_order(near.collect(), query)
+}
+
+/// The same for a sorted list, by looking up every variant of the query with up to `distance` bits
+/// flipped; `None` above [`MAX_VARIANT_DISTANCE`].
+///
+/// # Complexity
+/// A binary search for each of the sum of C(64, i) variants.
+///
+/// # References
+/// Manku, Jain, Das Sarma, WWW 2007, section 3 (the first of the two extremes).
+pub fn near_by_probing(
+    sorted: &[Fingerprint],
+    query: Fingerprint,
+    distance: u32,
+) -> Option<Vec<Fingerprint>> {
+    if distance > MAX_VARIANT_DISTANCE {
+        return None;
+    }
+    let mut found = Vec::new();
+    variants(query, distance, |variant| {
+        if sorted.binary_search(&variant).is_ok() {
+            found.push(variant);
+        }
+    });
+    Some(in_order(found, query))
+}
+
+/// All variants of the stored fingerprints, sorted, so that a query is one search: the second
+/// extreme, as fast as can be and 43,745 times as large.
+///
+/// # References
+/// As [`near_by_probing`].
+#[derive(Clone, Debug)]
+pub struct ExpandedSet {
+    /// Variant and original.
+    variants: Vec<(Fingerprint, Fingerprint)>,
+}
+
+impl ExpandedSet {
+    /// The set for one distance; `None` above [`MAX_VARIANT_DISTANCE`].
+    pub fn new(stored: &[Fingerprint], distance: u32) -> Option<Self> {
+        if distance > MAX_VARIANT_DISTANCE {
+            return None;
+        }
+        let mut all = Vec::new();
+        for &original in stored {
+            variants(original, distance, |variant| all.push((variant, original)));
+        }
+        all.sort_unstable();
+        all.dedup();
+        Some(Self { variants: all })
+    }
+
+    /// What [`near_by_scan`] returns.
+    ///
+    /// # Complexity
+    /// One binary search.
+    pub fn near(&self, query: Fingerprint) -> Vec<Fingerprint> {
+        let from = self.variants.partition_point(|(variant, _)| *variant < query);
+        let group = self.variants.get(from..).unwrap_or_default().iter();
+        let near = group.take_while(|(variant, _)| *variant == query).map(|(_, original)| *original);
+        in_order(near.collect(), query)
+    }
+}
+
+fn in_order(mut found: Vec<Fingerprint>, query: Fingerprint) -> Vec<Fingerprint> {
+    found.sort_unstable_by_key(|other| (query.distance(*other), *other));
+    found.dedup();
+    found
+}
+
+fn variants(original: Fingerprint, distance: u32, mut visit: impl FnMut(Fingerprint)) {
+    crate::tables::bits::for_each_flip(64, distance, |flip| {
+        visit(Fingerprint::from_bits(original.bits() ^ flip));
+    });
+}

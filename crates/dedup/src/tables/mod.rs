@@ -1,0 +1,211 @@
+//! The permuted tables of a set of fingerprints that does not change.
+
+pub(crate) mod bits;
+pub(crate) mod buffer;
+pub(crate) mod build;
+pub(crate) mod growing;
+mod lookup;
+mod simd;
+pub(crate) mod table;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::buffer::Buffer;
+use self::table::{Shape, Table};
+use crate::{Fingerprint, Layout};
+
+pub use self::growing::GrowingTables;
+pub use self::simd::Simd;
+
+/// A near fingerprint and the table that found it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// The stored fingerprint.
+    pub fingerprint: Fingerprint,
+    /// Its Hamming distance from the query.
+    pub distance: u32,
+    /// The first table in which the two are candidates.
+    pub table: usize,
+}
+
+/// How [`Tables`] are laid out in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableOptions {
+    /// Leave out of each entry the bits that its bucket implies: 5 to 7 bytes an entry in place of
+    /// 8, at a third to two thirds of the speed. Default off.
+    pub packed: bool,
+    /// Keep only the entries whose lead begins with these bits. Default: all.
+    pub shard: Option<Shard>,
+    /// The instructions of the scan. Default: the best that the machine has.
+    pub simd: Simd,
+}
+
+impl Default for TableOptions {
+    fn default() -> Self {
+        Self { packed: false, shard: None, simd: Simd::detect() }
+    }
+}
+
+/// One of `2^bits` parts of every table, by the leading bits of its lead. What the shards of one set
+/// find, taken together, is what the whole tables find, each match once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// How many leading bits tell shards apart; at most the bits of every table's directory.
+    pub bits: u32,
+    /// Which shard, below `2^bits`.
+    pub number: u64,
+}
+
+/// Distinct fingerprints in the permuted tables of one [`Layout`].
+///
+/// # Complexity
+/// A query reads `probes` buckets, each one line of a directory and the entries of the bucket,
+/// about four: the cost is that of `2 * probes` cache lines. Building counts and scatters once a
+/// table. A table takes 8 bytes a fingerprint (5 to 7 packed) and about one for its directory.
+///
+/// ```
+/// use hapax_dedup::{Fingerprint, Layout, Tables};
+/// let stored: Vec<Fingerprint> = [0b0000, 0b0111, 0xffff_ffff].map(Fingerprint::from_bits).to_vec();
+/// let tables = Tables::build(&stored, &Layout::for_distance(3)?);
+/// let near = tables.near(Fingerprint::from_bits(0b0001));
+/// assert_eq!(near.iter().map(|n| (n.fingerprint.bits(), n.distance)).collect::<Vec<_>>(), [(0, 1), (7, 2)]);
+/// # Ok::<(), hapax_dedup::LayoutError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tables {
+    layout: Layout,
+    tables: Vec<Stored>,
+    data: Arc<Buffer>,
+    simd: Simd,
+    probes: u64,
+}
+
+/// Where one table lies in the buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    pub(crate) shape: Shape,
+    pub(crate) directory: Range<usize>,
+    pub(crate) entries: Range<usize>,
+}
+
+impl Tables {
+    /// Tables of these fingerprints; repeated ones are stored once.
+    pub fn build(fingerprints: &[Fingerprint], layout: &Layout) -> Self {
+        Self::with_options(fingerprints, layout, &TableOptions::default())
+    }
+
+    /// Tables of these fingerprints, of at most 2^32 - 1 distinct ones.
+    pub fn with_options(
+        fingerprints: &[Fingerprint],
+        layout: &Layout,
+        options: &TableOptions,
+    ) -> Self {
+        let mut distinct = Vec::new();
+        let mut distinct: &[Fingerprint] = if fingerprints.is_sorted_by(|a, b| a < b) {
+            fingerprints
+        } else {
+            distinct.extend_from_slice(fingerprints);
+            distinct.sort_unstable();
+            distinct.dedup();
+            &distinct
+        };
+        distinct = distinct.get(..distinct.len().min(u32::MAX as usize)).unwrap_or(distinct);
+        let bits = || distinct.iter().map(|fingerprint| fingerprint.bits());
+
+        let mut at = 0;
+        let mut tables = Vec::new();
+        let mut all_starts = Vec::new();
+        for &lead in layout.leads() {
+            let mut shape = Shape::new(lead, distinct.len() as u64, options.packed);
+            if let Some(shard) = options.shard {
+                let bits = shape.directory_bits.max(shard.bits.min(lead.bits()));
+                shape = Shape::with_bits(lead, bits, options.packed).shard(shard.bits, shard.number);
+            }
+            let mut starts = build::count(&shape, bits());
+            let total = build::starts(&mut starts);
+            let directory = at..at + shape.directory_bytes();
+            let entries = directory.end..directory.end + shape.entry_bytes(total as usize);
+            // Eight-byte entries stay within one line each.
+            at = entries.end.next_multiple_of(64);
+            tables.push(Stored { shape, directory, entries });
+            all_starts.push(starts);
+        }
+        let mut data = Buffer::zeroed(at);
+        for (table, mut starts) in tables.iter().zip(all_starts) {
+            let out = data.as_mut();
+            if let Some(out) = out.get_mut(table.directory.clone()) {
+                build::write_directory(&starts, out);
+            }
+            if let Some(out) = out.get_mut(table.entries.clone()) {
+                let all = table.shape.buckets.clone();
+                build::scatter(&table.shape, bits(), &all, 0, &mut starts, out);
+            }
+        }
+        Self::from_parts(layout.clone(), tables, Arc::new(data), options.simd)
+    }
+
+    pub(crate) fn from_parts(
+        layout: Layout,
+        tables: Vec<Stored>,
+        data: Arc<Buffer>,
+        simd: Simd,
+    ) -> Self {
+        let probes = layout.probes();
+        Self { layout, tables, data, simd, probes }
+    }
+
+    /// The layout.
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// How many distinct fingerprints are stored; in a shard, in its first table.
+    pub fn len(&self) -> usize {
+        self.table(0).map_or(0, |table| table.len())
+    }
+
+    /// Whether none is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that the tables take.
+    pub fn bytes(&self) -> u64 {
+        let of = |stored: &Stored| stored.directory.len() + stored.entries.len();
+        self.tables.iter().map(|stored| of(stored) as u64).sum()
+    }
+
+    /// All fingerprints in the order of the first table, in which [`rank`](Self::rank) counts.
+    pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
+        self.table(0).into_iter().flat_map(|table| {
+            table.fingerprints().map(Fingerprint::from_bits).collect::<Vec<_>>()
+        })
+    }
+
+    pub(crate) fn table(&self, number: usize) -> Option<Table<'_>> {
+        let stored = self.tables.get(number)?;
+        Some(Table {
+            shape: &stored.shape,
+            directory: self.data.get(stored.directory.clone())?,
+            entries: self.data.get(stored.entries.clone())?,
+        })
+    }
+
+    /// The same tables asked for another distance: only the radii of the leads change.
+    ///
+    /// # Errors
+    /// As [`Layout::with_distance`].
+    pub fn with_distance(&self, distance: u32) -> Result<Self, crate::LayoutError> {
+        let layout = self.layout.with_distance(distance)?;
+        // Each table keeps its own copy of its radius.
+        let mut tables = self.tables.clone();
+        for (table, lead) in tables.iter_mut().zip(layout.leads()) {
+            table.shape.lead = *lead;
+        }
+        Ok(Self::from_parts(layout, tables, Arc::clone(&self.data), self.simd))
+    }
+}
+
+#[cfg(test)]
+mod tests;

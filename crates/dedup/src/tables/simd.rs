@@ -1,0 +1,396 @@
+//! The scan of a bucket, by the widest instructions that the machine has. One of the two modules
+//! with unsafe code; each form is held against the portable one.
+#![expect(unsafe_code, reason = "vector instructions chosen at run time")]
+
+/// Which instructions scan a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Simd {
+    /// Those that every machine of the target has.
+    Portable,
+    /// x86-64 with AVX2, BMI and POPCNT.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, VBMI and VPOPCNTDQ.
+    Avx512,
+}
+
+impl Simd {
+    /// The best that this machine has.
+    pub fn detect() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::is_x86_feature_detected!("avx512f")
+                && std::is_x86_feature_detected!("avx512bw")
+                && std::is_x86_feature_detected!("avx512vbmi")
+                && std::is_x86_feature_detected!("avx512vpopcntdq")
+            {
+                return Self::Avx512;
+            }
+            if std::is_x86_feature_detected!("avx2")
+                && std::is_x86_feature_detected!("bmi1")
+                && std::is_x86_feature_detected!("bmi2")
+                && std::is_x86_feature_detected!("popcnt")
+            {
+                return Self::Avx2;
+            }
+        }
+        Self::Portable
+    }
+
+    /// Calls `visit` with each pair of values at two places within `limit` bits.
+    pub(crate) fn scan_pairs(
+        self,
+        values: &[u64],
+        limit: u32,
+        visit: &mut dyn FnMut(u64, u64),
+    ) {
+        struct Pairs<'a>(&'a [u64], u32, &'a mut dyn FnMut(u64, u64));
+        impl Kernel for Pairs<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Scan>(self, scan: S) {
+                let mut rest = self.0;
+                while let Some((&first, others)) = rest.split_first() {
+                    scan.scan_words(others, first, self.1, &mut |_, other| (self.2)(first, other));
+                    rest = others;
+                }
+            }
+        }
+        self.run(Pairs(values, limit, visit));
+    }
+
+    /// Runs the kernel with the scan of this level, or of a lower one that the machine has.
+    #[inline]
+    pub(super) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let level = self.min(detected());
+            if level == Self::Avx512 {
+                // SAFETY: `detected` has seen every feature that the function is compiled for.
+                return unsafe { x86::with_avx512(kernel) };
+            }
+            if level == Self::Avx2 {
+                // SAFETY: as above.
+                return unsafe { x86::with_avx2(kernel) };
+            }
+        }
+        kernel.run(Portable)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detected() -> Simd {
+    static LEVEL: std::sync::OnceLock<Simd> = std::sync::OnceLock::new();
+    *LEVEL.get_or_init(Simd::detect)
+}
+
+/// What is compiled once for each level.
+pub(super) trait Kernel {
+    type Output;
+    fn run<S: Scan>(self, scan: S) -> Self::Output;
+}
+
+/// Looks through entries for those near a query.
+pub(super) trait Scan: Copy {
+    /// Calls `visit` with the place and the value of each entry of `width` bytes in `bytes` that
+    /// differs from `query` in at most `limit` bits. The bits above `width` bytes of `query` must
+    /// be zero. At least 8 bytes must follow the last entry where `width < 8`; see `slack`.
+    fn scan(
+        self,
+        bytes: &[u8],
+        slack: &[u8],
+        width: usize,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(usize, u64),
+    );
+
+    /// The same for whole values.
+    fn scan_words(self, words: &[u64], query: u64, limit: u32, visit: &mut impl FnMut(usize, u64));
+}
+
+/// No special instructions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Portable;
+
+impl Scan for Portable {
+    #[inline(always)]
+    fn scan(
+        self,
+        bytes: &[u8],
+        slack: &[u8],
+        width: usize,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(usize, u64),
+    ) {
+        if width == 8 {
+            let (eights, _) = bytes.as_chunks::<8>();
+            return scan_whole(eights, |eight| u64::from_le_bytes(*eight), query, limit, visit);
+        }
+        let mask = (1u64 << (8 * width)) - 1;
+        for place in 0..bytes.len() / width {
+            let Some(eight) = slack.get(place * width..).and_then(|rest| rest.first_chunk::<8>())
+            else {
+                return;
+            };
+            let entry = u64::from_le_bytes(*eight) & mask;
+            if (entry ^ query).count_ones() <= limit {
+                visit(place, entry);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn scan_words(self, words: &[u64], query: u64, limit: u32, visit: &mut impl FnMut(usize, u64)) {
+        scan_whole(words, |word| *word, query, limit, visit);
+    }
+}
+
+/// Whole values. For small distances, clearing the lowest set bit `K` times leaves nothing of a
+/// difference of at most `K` bits: cheaper than counting, and it vectorises everywhere.
+#[inline(always)]
+fn scan_whole<T>(
+    entries: &[T],
+    value: impl Fn(&T) -> u64,
+    query: u64,
+    limit: u32,
+    visit: &mut impl FnMut(usize, u64),
+) {
+    match limit {
+        0 => scan_near(entries, value, |other| other == query, visit),
+        1 => scan_near(entries, value, |other| cleared::<1>(query ^ other) == 0, visit),
+        2 => scan_near(entries, value, |other| cleared::<2>(query ^ other) == 0, visit),
+        3 => scan_near(entries, value, |other| cleared::<3>(query ^ other) == 0, visit),
+        _ => scan_near(entries, value, |other| (query ^ other).count_ones() <= limit, visit),
+    }
+}
+
+#[inline(always)]
+fn cleared<const K: u32>(mut bits: u64) -> u64 {
+    for _ in 0..K {
+        bits &= bits.wrapping_sub(1);
+    }
+    bits
+}
+
+#[inline(always)]
+fn scan_near<T>(
+    entries: &[T],
+    value: impl Fn(&T) -> u64,
+    near: impl Fn(u64) -> bool,
+    visit: &mut impl FnMut(usize, u64),
+) {
+    for (number, piece) in entries.chunks(8).enumerate() {
+        // Without a branch in it; nearly all pieces hold nothing.
+        if piece.iter().fold(false, |any, entry| any | near(value(entry))) {
+            for (place, entry) in piece.iter().enumerate() {
+                let entry = value(entry);
+                if near(entry) {
+                    visit(number * 8 + place, entry);
+                }
+            }
+        }
+    }
+}
+
+/// Asks for the cache line at `offset` of `bytes` before it is needed.
+#[inline(always)]
+pub(super) fn prefetch(bytes: &[u8], offset: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(byte) = bytes.get(offset) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing, and the pointer is that of a live reference. SSE is
+        // part of every x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, offset);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::{Kernel, Portable, Scan};
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+    pub(super) fn with_avx512<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run(Avx512(()))
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub(super) fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run(Portable)
+    }
+
+    /// Made by `with_avx512` alone, so its existence proves that the features are there.
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Avx512(());
+
+    /// For entries of 5, 6 and 7 bytes: from which byte of 64 each byte of eight lanes comes; the
+    /// bytes above the width are masked out.
+    const fn spread(width: usize) -> [u8; 64] {
+        let mut index = [0; 64];
+        let mut i = 0;
+        while i < 64 {
+            if i % 8 < width {
+                index[i] = (i / 8 * width + i % 8) as u8;
+            }
+            i += 1;
+        }
+        index
+    }
+    static SPREAD: [[u8; 64]; 8] = [
+        spread(0),
+        spread(1),
+        spread(2),
+        spread(3),
+        spread(4),
+        spread(5),
+        spread(6),
+        spread(7),
+    ];
+
+    impl Scan for Avx512 {
+        #[inline(always)]
+        fn scan(
+            self,
+            bytes: &[u8],
+            _slack: &[u8],
+            width: usize,
+            query: u64,
+            limit: u32,
+            visit: &mut impl FnMut(usize, u64),
+        ) {
+            let count = bytes.len() / width;
+            let mut place = 0;
+            while place < count {
+                let lanes = (count - place).min(8);
+                let lane_mask = (0xffu32 >> (8 - lanes)) as u8;
+                // SAFETY: the features are there, see `Avx512`. The loads are masked to the
+                // `lanes * width` bytes from `place * width`, all of them inside `bytes` because
+                // `place + lanes <= count`; masked-out bytes are not accessed. No alignment is
+                // asked for. `SPREAD` has 64 bytes a row.
+                let entries = unsafe {
+                    let start = bytes.as_ptr().add(place * width);
+                    if width == 8 {
+                        _mm512_maskz_loadu_epi64(lane_mask, start.cast())
+                    } else {
+                        let taken = (1u64 << (lanes * width)) - 1;
+                        let packed = _mm512_maskz_loadu_epi8(taken, start.cast());
+                        let index = _mm512_loadu_si512(SPREAD[width & 7].as_ptr().cast());
+                        let kept = ((1u64 << width) - 1) * 0x0101_0101_0101_0101;
+                        _mm512_maskz_permutexvar_epi8(kept, index, packed)
+                    }
+                };
+                // SAFETY: the features are there.
+                unsafe { compare(entries, lane_mask, query, limit, place, visit) };
+                place += 8;
+            }
+        }
+
+        #[inline(always)]
+        fn scan_words(
+            self,
+            words: &[u64],
+            query: u64,
+            limit: u32,
+            visit: &mut impl FnMut(usize, u64),
+        ) {
+            for (number, piece) in words.chunks(8).enumerate() {
+                let lane_mask = (0xffu32 >> (8 - piece.len())) as u8;
+                // SAFETY: the features are there; the load is masked to the values of the piece.
+                unsafe {
+                    let entries = _mm512_maskz_loadu_epi64(lane_mask, piece.as_ptr().cast());
+                    compare(entries, lane_mask, query, limit, number * 8, visit);
+                }
+            }
+        }
+    }
+
+    /// Reports the lanes within `limit` bits of the query.
+    ///
+    /// # Safety
+    /// AVX-512 F and VPOPCNTDQ must be there.
+    #[inline(always)]
+    unsafe fn compare(
+        entries: __m512i,
+        lane_mask: u8,
+        query: u64,
+        limit: u32,
+        place: usize,
+        visit: &mut impl FnMut(usize, u64),
+    ) {
+        let mut values = [0u64; 8];
+        // SAFETY: by the caller; eight lanes of eight bytes fit into `values`.
+        let mut near = unsafe {
+            let differing = _mm512_xor_si512(entries, _mm512_set1_epi64(query as i64));
+            let count = _mm512_popcnt_epi64(differing);
+            let limit = _mm512_set1_epi64(i64::from(limit));
+            let near = _mm512_mask_cmple_epu64_mask(lane_mask, count, limit);
+            if near == 0 {
+                return;
+            }
+            _mm512_storeu_si512(values.as_mut_ptr().cast(), entries);
+            near
+        };
+        while near != 0 {
+            let lane = near.trailing_zeros() as usize;
+            visit(place + lane, values[lane & 7]);
+            near &= near - 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Find<'a> {
+        entries: &'a [u64],
+        width: usize,
+        query: u64,
+        limit: u32,
+    }
+
+    impl Kernel for Find<'_> {
+        type Output = Vec<(usize, u64)>;
+        fn run<S: Scan>(self, scan: S) -> Self::Output {
+            let mut bytes: Vec<u8> =
+                self.entries.iter().flat_map(|e| e.to_le_bytes()[..self.width].to_vec()).collect();
+            let end = bytes.len();
+            bytes.extend([0xff; 8]);
+            let mut found = Vec::new();
+            let visit = &mut |place, entry| found.push((place, entry));
+            scan.scan(&bytes[..end], &bytes, self.width, self.query, self.limit, visit);
+            if self.width == 8 {
+                let mut words = Vec::new();
+                let visit = &mut |place, entry| words.push((place, entry));
+                scan.scan_words(self.entries, self.query, self.limit, visit);
+                assert_eq!(words, found);
+            }
+            found
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_finds_what_a_plain_loop_finds(
+            seed: u64, flips in prop::collection::vec((0u64..1 << 10, any::<u64>()), 0..40),
+            width in 1usize..=8, limit in 0u32..=7,
+        ) {
+            let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
+            // Few bits of difference, at places that the shift scatters.
+            let entries: Vec<u64> = flips.iter()
+                .map(|(few, shift)| (seed ^ few.rotate_left((shift % 64) as u32)) & mask).collect();
+            let query = seed & mask;
+            let expected: Vec<(usize, u64)> = entries.iter().copied().enumerate()
+                .filter(|(_, entry)| (entry ^ query).count_ones() <= limit).collect();
+            for level in [Simd::Portable, Simd::Avx2, Simd::Avx512] {
+                let find = Find { entries: &entries, width, query, limit };
+                prop_assert_eq!(level.run(find), expected.clone(), "{:?}", level);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! One table: fingerprints ordered by the leading bits of a mask, with a directory of those bits.
+//!
+//! A fingerprint lies in the bucket of its `directory_bits` highest lead bits. The directory holds
+//! where each bucket begins; a packed entry leaves out the bits that its bucket implies. This is
+//! Elias-Fano coding with the low part kept in whole bytes: within a byte of the least space that a
+//! sorted set can have, and any bucket can be read without decoding another.
+//!
+//! References: P. Elias, *Efficient storage and retrieval by content and address of static files*,
+//! JACM 1974; Manku, Jain, Das Sarma, WWW 2007, section 3.2 (their Huffman blocks save a few bits
+//! more and must be decoded from the start).
+
+use std::ops::Range;
+
+use super::bits::{Compress, highest};
+use super::simd::{Scan, prefetch};
+use crate::layout::Lead;
+
+/// Buckets are made for so many fingerprints on average.
+pub(crate) const BUCKET_TARGET: u64 = 4;
+/// 2^30 buckets have a directory of 4 GiB.
+const MAX_DIRECTORY_BITS: u32 = 30;
+/// Bytes after the last entry, so that the last one can be read as eight bytes.
+pub(crate) const SLACK: usize = 8;
+
+/// The shape of one table, derived from its lead and the number of fingerprints.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) lead: Lead,
+    pub(crate) directory_bits: u32,
+    /// Bytes an entry.
+    pub(crate) width: usize,
+    /// The buckets that this shard of the table holds; all of them if it is not cut.
+    pub(crate) buckets: Range<u64>,
+    bucket: Compress,
+    rest: Compress,
+}
+
+impl Shape {
+    /// The shape for about `count` fingerprints.
+    pub(crate) fn new(lead: Lead, count: u64, packed: bool) -> Self {
+        let wanted = (count / BUCKET_TARGET).checked_ilog2().unwrap_or(0);
+        Self::with_bits(lead, wanted.min(lead.bits()).min(MAX_DIRECTORY_BITS), packed)
+    }
+
+    pub(crate) fn with_bits(lead: Lead, directory_bits: u32, packed: bool) -> Self {
+        let mask = highest(lead.mask, directory_bits);
+        let width = if packed { (64 - directory_bits).div_ceil(8) as usize } else { 8 };
+        Self {
+            lead,
+            directory_bits,
+            width,
+            buckets: 0..1 << directory_bits,
+            bucket: Compress::new(mask),
+            // An entry of eight bytes is the fingerprint as it is.
+            rest: Compress::new(if width < 8 { !mask } else { u64::MAX }),
+        }
+    }
+
+    /// The part of the table whose `bits` leading bits are `number`.
+    pub(crate) fn shard(mut self, bits: u32, number: u64) -> Self {
+        let each = self.directory_bits.saturating_sub(bits);
+        self.buckets = number << each..(number + 1) << each;
+        self
+    }
+
+    #[inline(always)]
+    pub(crate) fn bucket_of(&self, bits: u64) -> u64 {
+        self.bucket.extract(bits)
+    }
+
+    #[inline(always)]
+    pub(crate) fn entry_of(&self, bits: u64) -> u64 {
+        if self.width == 8 { bits } else { self.rest.extract(bits) }
+    }
+
+    /// The fingerprint behind an entry of a bucket.
+    #[inline(always)]
+    pub(crate) fn fingerprint(&self, bucket: u64, entry: u64) -> u64 {
+        if self.width == 8 {
+            entry
+        } else {
+            self.bucket.deposit(bucket) | self.rest.deposit(entry)
+        }
+    }
+
+    pub(crate) fn bucket_count(&self) -> usize {
+        (self.buckets.end - self.buckets.start) as usize
+    }
+
+    /// Bytes of the directory.
+    pub(crate) fn directory_bytes(&self) -> usize {
+        4 * (self.bucket_count() + 1)
+    }
+
+    /// Bytes of `count` entries with their slack.
+    pub(crate) fn entry_bytes(&self, count: usize) -> usize {
+        count * self.width + SLACK
+    }
+
+    pub(crate) fn write_entry(&self, out: &mut [u8], place: usize, bits: u64) {
+        let entry = self.entry_of(bits).to_le_bytes();
+        let slot = out.get_mut(place * self.width..(place + 1) * self.width);
+        if let (Some(slot), Some(bytes)) = (slot, entry.get(..self.width)) {
+            slot.copy_from_slice(bytes);
+        }
+    }
+}
+
+/// A shape over its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table<'a> {
+    pub(crate) shape: &'a Shape,
+    /// Where each bucket begins, as u32, and the end of the last.
+    pub(crate) directory: &'a [u8],
+    /// The entries, and [`SLACK`].
+    pub(crate) entries: &'a [u8],
+}
+
+impl Table<'_> {
+    /// How many entries.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len().saturating_sub(SLACK) / self.shape.width
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_directory(&self, bucket: u64) {
+        prefetch(self.directory, (bucket - self.shape.buckets.start) as usize * 4);
+    }
+
+    /// The places of a bucket's entries; an empty range for a directory that makes no sense.
+    #[inline(always)]
+    pub(crate) fn range(&self, bucket: u64) -> Range<usize> {
+        let at = (bucket - self.shape.buckets.start) as usize * 4;
+        let Some(eight) = self.directory.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {
+            return 0..0;
+        };
+        // One load for both ends.
+        let both = u64::from_le_bytes(*eight);
+        both as u32 as usize..(both >> 32) as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_entries(&self, range: &Range<usize>) {
+        let start = range.start * self.shape.width;
+        prefetch(self.entries, start);
+        if (range.end - range.start) * self.shape.width > 64 {
+            prefetch(self.entries, start + 64);
+        }
+    }
+
+    /// Calls `visit` with place and fingerprint of each entry of a bucket that differs from the
+    /// query in at most `limit` bits, `flips` of them in the bucket's own bits.
+    #[inline(always)]
+    pub(crate) fn scan<S: Scan>(
+        &self,
+        scan: S,
+        bucket: u64,
+        range: Range<usize>,
+        query: u64,
+        limit: u32,
+        flips: u32,
+        mut visit: impl FnMut(usize, u64),
+    ) {
+        let width = self.shape.width;
+        let Some(slack) = self.entries.get(range.start * width..) else { return };
+        let Some(bytes) = slack.get(..(range.end.saturating_sub(range.start)) * width) else { return };
+        let limit = if width == 8 { limit } else { limit.saturating_sub(flips) };
+        let entry = self.shape.entry_of(query);
+        scan.scan(bytes, slack, width, entry, limit, &mut |place, entry| {
+            visit(range.start + place, self.shape.fingerprint(bucket, entry));
+        });
+    }
+
+    /// All fingerprints in the order of the table.
+    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        let width = self.shape.width;
+        let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
+        self.shape.buckets.clone().flat_map(move |bucket| {
+            self.range(bucket).map(move |place| {
+                let eight = self.entries.get(place * width..).and_then(|rest| rest.first_chunk::<8>());
+                let entry = u64::from_le_bytes(eight.copied().unwrap_or_default()) & mask;
+                self.shape.fingerprint(bucket, entry)
+            })
+        })
+    }
+}
