@@ -20,18 +20,14 @@ fn fingerprint(number: u64) -> Fingerprint {
     Fingerprint::from_bits((0..flips).fold(base, |bits, flip| bits ^ 1 << (flip * 7)))
 }
 
-fn offer(store: &mut Store, number: u64) -> Result<()> {
+fn offer(store: &Store, number: u64) -> Result<()> {
     let key = format!("document {number}");
     let base = number / 4;
     let sketch = Sketch::from_hashes((0..40).map(|i| Rng(base * 100 + i).next()));
     store.offer(&Document {
-        key: key.as_bytes(),
-        fingerprint: fingerprint(number),
-        digest: None,
         sketch,
         tokens: 100,
-        site: 0,
-        names: [0; 2],
+        ..Document::new(key.as_bytes(), fingerprint(number))
     })?;
     Ok(())
 }
@@ -39,14 +35,14 @@ fn offer(store: &mut Store, number: u64) -> Result<()> {
 /// Offers documents from where the store ends until it is killed.
 pub(crate) fn child(folder: &str, seed: u64) -> Result<()> {
     let mut rng = Rng(seed);
-    let mut store = Store::open(folder, Options::default())?;
+    let store = Store::open(folder, Options::default())?;
     let mut out = std::io::stdout();
     writeln!(out, "open {}", store.len())?;
     let deadline = Instant::now() + Duration::from_secs(30);
     while Instant::now() < deadline {
         for _ in 0..=rng.below(60) {
             let number = store.len();
-            offer(&mut store, number)?;
+            offer(&store, number)?;
         }
         store.commit(&store.len().to_le_bytes())?;
         writeln!(out, "{}", store.len())?;
@@ -78,7 +74,7 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
             "cycle {cycle}: half a commit is visible"
         );
         for number in 0..store.len() {
-            let id = store.id_of(format!("document {number}").as_bytes());
+            let id = store.id_of(format!("document {number}").as_bytes())?;
             ensure!(id == Some(number), "cycle {cycle}: document {number} has id {id:?}");
         }
         ensure!(

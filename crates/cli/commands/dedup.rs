@@ -147,8 +147,8 @@ fn answer(
             return Ok(Err((id, what)));
         }
     };
-    if let Some(id) = committer.store_mut().id_of(item.id.as_bytes()) {
-        let record = committer.store_mut().record(id)?;
+    if let Some(id) = committer.store().id_of(item.id.as_bytes())? {
+        let record = committer.store().record(id)?;
         let fingerprint = record.map(|record| record.fingerprint.to_string());
         return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
     }
@@ -157,7 +157,7 @@ fn answer(
         Err(what) => return Ok(Err((Some(item.id), what))),
     };
     let matches: Vec<Neighbour> = if all_matches {
-        committer.store_mut().matches(&dedup_document(&page, item.id.as_bytes()))
+        committer.store().matches(&dedup_document(&page, item.id.as_bytes()))?
     } else {
         Vec::new()
     };
@@ -186,7 +186,7 @@ fn answer(
 }
 
 fn key_of(committer: &mut Committer, id: u64) -> Result<String> {
-    let record = committer.store_mut().record(id)?;
+    let record = committer.store().record(id)?;
     Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
 }
 

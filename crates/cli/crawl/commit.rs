@@ -55,6 +55,8 @@ pub(crate) struct Parts {
     pub(crate) keep_duplicates: bool,
 }
 
+/// Memory of the dedup store before it writes a segment.
+const DEDUP_MEMORY: usize = 32 << 20;
 /// A group of pages is committed at this size or age.
 const GROUP_PAGES: u64 = 1000;
 const GROUP_AGE: Duration = Duration::from_secs(2);
@@ -107,14 +109,16 @@ impl Committer {
             policy: parts.policy,
             recipe: RECIPE.to_owned(),
             keep_duplicates: parts.keep_duplicates,
+            memtable_bytes: DEDUP_MEMORY,
+            ..Options::default()
         };
         let store = Store::open(data.dedup(), options)?;
-        let pages: PagePosition = read_position(store.payload())?;
+        let pages: PagePosition = read_position(&store.payload())?;
         let skips: SkipPosition = match &frontier {
             Some(frontier) => read_position(&frontier.payload()?)?,
             None => SkipPosition::default(),
         };
-        let index = if parts.index { Some(open_index(data, store.len())?) } else { None };
+        let index = if parts.index { Some(open_index(data, store.next_id())?) } else { None };
         let warc = if parts.warc {
             let (file, length) = (pages.warc_file.max(1), pages.warc_length);
             let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
@@ -161,20 +165,20 @@ impl Committer {
     }
 
     /// The dedup store.
-    pub(crate) fn store_mut(&mut self) -> &mut Store {
-        &mut self.store
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
     }
 
     /// Decides about a page, and indexes or logs it. The lease, if there is one, is finished.
     pub(crate) fn page(&mut self, page: &PageWork) -> Result<Outcome> {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
-        if self.store.id_of(key.as_bytes()).is_some() {
+        if self.store.id_of(key.as_bytes())?.is_some() {
             self.finish(page.lease.as_ref());
             return Ok(Outcome::Known);
         }
         let document = dedup_document(page, key.as_bytes());
-        let best = self.store.matches(&document).into_iter().next();
+        let best = self.store.matches(&document)?.into_iter().next();
         let id = self.store.insert(&document, best.map(|best| best.id))?;
         let time = format_time(page.time);
         let bytes = page.response.body.len() as u64;
@@ -314,19 +318,14 @@ impl Committer {
     /// A redirect: logged as an alias of its target.
     pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
         let url = lease.entry.url.as_str();
-        if self.store.id_of(url.as_bytes()).is_none() {
+        if self.store.id_of(url.as_bytes())?.is_none() {
             let nothing = hapax_dedup::Document {
-                key: url.as_bytes(),
-                fingerprint: hapax_dedup::Fingerprint::default(),
-                digest: None,
-                sketch: None,
                 tokens: 0,
-                site: 0,
-                names: [0; 2],
+                ..hapax_dedup::Document::new(url.as_bytes(), hapax_dedup::Fingerprint::default())
             };
             let id = self.store.insert(&nothing, None)?;
             let of = DiscardedOf {
-                id: self.store.id_of(target.as_str().as_bytes()),
+                id: self.store.id_of(target.as_str().as_bytes())?,
                 url: target.to_string(),
                 warc: None,
             };
@@ -409,7 +408,7 @@ impl Committer {
         }
         position.skipped = self.skipped_elsewhere;
         if let Some(index) = &mut self.index {
-            index.commit(self.store.len())?;
+            index.commit(self.store.next_id())?;
         }
         self.store.commit(&serde_json::to_vec(&position)?)?;
         if let Some(frontier) = &self.frontier {
@@ -442,7 +441,7 @@ impl Committer {
         Some((hit.stored_at, hit.fetched))
     }
 
-    fn url_of(&mut self, id: u64) -> Result<String> {
+    fn url_of(&self, id: u64) -> Result<String> {
         let record = self.store.record(id)?;
         Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
     }

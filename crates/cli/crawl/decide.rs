@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 use hapax_dedup::Document;
 use hapax_extract::for_each_token;
@@ -32,6 +33,7 @@ pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<
             None => HASH.hash(key),
         },
         names: page.names,
+        time: page.time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
     }
 }
 

@@ -15,7 +15,7 @@ fn main() {
             fingerprints.push(Fingerprint::from_bits(bits ^ 0b101));
         }
     }
-    if let Some(layout) = Layout::for_distance(3) {
+    if let Ok(layout) = Layout::for_distance(3) {
         let clusters = find_clusters(&fingerprints, &layout);
         println!("{} fingerprints, {} clusters", fingerprints.len(), clusters.len());
     }

@@ -33,19 +33,15 @@ fn document<'a>(url: &'a str, text: &str) -> Document<'a> {
         simhash.add(hash.hash(word.as_bytes()), 1);
     }
     Document {
-        key: url.as_bytes(),
-        fingerprint: simhash.finish(),
-        digest: None,
         sketch: Sketch::from_hashes(words.windows(3).map(|w| hash.hash(w.join(" ").as_bytes()))),
         tokens: u32::try_from(words.len()).unwrap_or(u32::MAX),
-        site: 0,
-        names: [0; 2],
+        ..Document::new(url.as_bytes(), simhash.finish())
     }
 }
 
 fn main() -> hapax_dedup::Result<()> {
     let web = web();
-    let mut store = Store::in_memory(Options::default())?; // Store::open("folder", ...) keeps it
+    let store = Store::in_memory(Options::default())?; // Store::open("folder", ...) keeps it
     let mut queue = VecDeque::from(["/"]);
     let mut seen = HashSet::from(["/"]);
     while let Some(url) = queue.pop_front() {

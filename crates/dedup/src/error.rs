@@ -45,6 +45,10 @@ pub enum Error {
     },
     /// A distance above [`MAX_DISTANCE`](crate::MAX_DISTANCE).
     Distance(u32),
+    /// A recipe's name of more than 1,024 bytes or more than one line.
+    RecipeName,
+    /// A commit's payload longer than 131,071 bytes.
+    PayloadTooLong(usize),
     /// A key longer than 65,535 bytes.
     KeyTooLong(usize),
     /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
@@ -78,6 +82,10 @@ impl fmt::Display for Error {
             ),
             Self::Distance(distance) => {
                 write!(f, "distance {distance} is above {}", crate::MAX_DISTANCE)
+            }
+            Self::RecipeName => f.write_str("a recipe's name is one line of at most 1024 bytes"),
+            Self::PayloadTooLong(length) => {
+                write!(f, "a payload of {length} bytes, at most 131071 fit")
             }
             Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),

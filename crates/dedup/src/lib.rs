@@ -24,19 +24,15 @@ fn document<'a>(url: &'a str, text: &str) -> Document<'a> {
         simhash.add(hash.hash(word.as_bytes()), 1);
     }
     Document {
-        key: url.as_bytes(),
-        fingerprint: simhash.finish(),
-        digest: None,
         sketch: Sketch::from_hashes(words.windows(3).map(|w| hash.hash(w.join(" ").as_bytes()))),
         tokens: words.len() as u32,
-        site: 0,
-        names: [0; 2],
+        ..Document::new(url.as_bytes(), simhash.finish())
     }
 }
 
 # fn main() -> hapax_dedup::Result<()> {
 let text = "one of two pages that say nearly the same about the weather of a long grey day in spring ".repeat(4);
-let mut store = Store::in_memory(Options::default())?; // or Store::open("folder", ...)
+let store = Store::in_memory(Options::default())?; // or Store::open("folder", ...)
 assert!(matches!(store.offer(&document("http://a/", &text))?, Verdict::New(0)));
 let copy = format!("{text} Today.");
 match store.offer(&document("http://b/", &copy))? {
@@ -55,13 +51,12 @@ store.commit(b"")?; // durable when it returns
 )]
 
 mod cluster;
+mod dir;
 mod error;
 mod fingerprint;
 mod hash;
-mod idmap;
-mod journal;
 mod layout;
-mod manifest;
+mod plan;
 mod policy;
 mod record;
 mod reference;
@@ -71,18 +66,21 @@ mod store;
 mod tables;
 
 pub use cluster::{
-    BatchOptions, Clusters, Found, Pair, Progress, Source, Spool, find_all, find_clusters, find_each,
+    BatchOptions, Clusters, Found, Pair, Progress, Source, Spool, find_all, find_clusters,
+    find_each,
 };
+pub use dir::{Contents, Directory, FsDirectory, Guard, MemDirectory, Output};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use hash::{FeatureHash, mix64};
 pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
+pub use plan::{Plan, plans, published_designs};
 pub use policy::{Level, Neighbour, Policy, Side, Verdict};
 pub use record::{DocId, Document, Record};
 pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 pub use simhash::{Simhash, TieRule};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
-pub use store::{MAX_BAND_BUCKET, Options, Store};
+pub use store::{MAX_BAND_BUCKET, MAX_KEY, Options, Report, Snapshot, Store};
 pub use tables::{GrowingTables, Near, Shard, Simd, TableOptions, Tables};
 
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use crate::record::DocId;
 use crate::{Fingerprint, Sketch};
 
 /// Which level of the decision found and confirmed a duplicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// The normalised text is equal.
     Text,

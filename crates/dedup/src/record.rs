@@ -1,5 +1,6 @@
 //! What is stored of one document, and how it lies in a journal frame.
 
+use crate::store::columns::{HAS_DIGEST, HAS_SKETCH, INDEXED, Row};
 use crate::{Fingerprint, SKETCH_SIZE, Sketch};
 
 /// The number of a document in a store, from 0, in order of insertion.
@@ -24,6 +25,25 @@ pub struct Document<'a> {
     /// Hashes of what it calls itself, such as main heading and title, 0 for none: pages of one
     /// site that have no name in common are mostly different pages of one template.
     pub names: [u64; 2],
+    /// When it was seen, by the caller's clock (seconds since 1970, say), for
+    /// [`Store::expire`](crate::Store::expire); 0 never expires.
+    pub time: u64,
+}
+
+impl<'a> Document<'a> {
+    /// A document of which only key and fingerprint are known: it gets the classic verdict.
+    pub const fn new(key: &'a [u8], fingerprint: Fingerprint) -> Self {
+        Self {
+            key,
+            fingerprint,
+            digest: None,
+            sketch: None,
+            tokens: u32::MAX,
+            site: 0,
+            names: [0; 2],
+            time: 0,
+        }
+    }
 }
 
 /// A document as the store holds it.
@@ -45,65 +65,80 @@ pub struct Record {
     pub site: u64,
     /// Hashes of what it calls itself, or 0.
     pub names: [u64; 2],
+    /// When it was seen, by the caller's clock; 0 if unknown.
+    pub time: u64,
+    /// Whether it is in the tables, so that others can be found to duplicate it.
+    pub indexed: bool,
     /// The caller's key.
     pub key: Vec<u8>,
 }
 
-const HAS_OF: u8 = 1;
-const HAS_DIGEST: u8 = 2;
-const HAS_SKETCH: u8 = 4;
-
 impl Record {
-    /// Appends the record to `out`: id, flags, fingerprint, tokens, site, names, then the optional
-    /// parts and the key, all little-endian.
-    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
-        out.extend(self.id.to_le_bytes());
-        out.push(
-            if self.of.is_some() { HAS_OF } else { 0 }
-                | if self.digest.is_some() { HAS_DIGEST } else { 0 }
-                | if self.sketch.is_some() { HAS_SKETCH } else { 0 },
-        );
-        out.extend(self.fingerprint.bits().to_le_bytes());
-        out.extend(self.tokens.to_le_bytes());
-        out.extend(self.site.to_le_bytes());
-        self.names.iter().for_each(|name| out.extend(name.to_le_bytes()));
-        if let Some(of) = self.of {
-            out.extend(of.to_le_bytes());
+    /// The record as a document to be offered.
+    pub fn document(&self) -> Document<'_> {
+        Document {
+            key: &self.key,
+            fingerprint: self.fingerprint,
+            digest: self.digest,
+            sketch: self.sketch,
+            tokens: self.tokens,
+            site: self.site,
+            names: self.names,
+            time: self.time,
         }
-        if let Some(digest) = self.digest {
-            out.extend(digest);
-        }
-        if let Some(sketch) = &self.sketch {
-            out.extend(sketch.as_bytes());
-        }
-        out.extend(&self.key);
     }
+}
 
-    /// Reads what [`encode`](Self::encode) wrote; `None` if it is no record.
-    pub(crate) fn decode(mut bytes: &[u8]) -> Option<Self> {
-        let id = u64::from_le_bytes(take(&mut bytes)?);
-        let [flags] = take(&mut bytes)?;
-        if flags & !(HAS_OF | HAS_DIGEST | HAS_SKETCH) != 0 {
-            return None;
-        }
-        let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(take(&mut bytes)?));
-        let tokens = u32::from_le_bytes(take(&mut bytes)?);
-        let site = u64::from_le_bytes(take(&mut bytes)?);
-        let names = [u64::from_le_bytes(take(&mut bytes)?), u64::from_le_bytes(take(&mut bytes)?)];
-        let mut of = None;
-        if flags & HAS_OF != 0 {
-            of = Some(u64::from_le_bytes(take(&mut bytes)?));
-        }
-        let mut digest = None;
-        if flags & HAS_DIGEST != 0 {
-            digest = Some(take(&mut bytes)?);
-        }
-        let mut sketch = None;
-        if flags & HAS_SKETCH != 0 {
-            sketch = Some(Sketch::from_bytes(take::<SKETCH_SIZE>(&mut bytes)?));
-        }
-        Some(Self { id, of, fingerprint, digest, sketch, tokens, site, names, key: bytes.to_vec() })
+const HAS_OF: u8 = 8;
+const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF;
+
+/// Appends a document as it lies in a journal frame: id, flags, fingerprint, tokens, site, names,
+/// time, then the optional parts and the key, all little-endian.
+pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
+    out.extend(id.to_le_bytes());
+    out.push(row.flags | if row.of.is_some() { HAS_OF } else { 0 });
+    out.extend(row.fingerprint.bits().to_le_bytes());
+    out.extend(row.tokens.to_le_bytes());
+    out.extend(row.site.to_le_bytes());
+    row.names.iter().for_each(|name| out.extend(name.to_le_bytes()));
+    out.extend(row.time.to_le_bytes());
+    if let Some(of) = row.of {
+        out.extend(of.to_le_bytes());
     }
+    if let Some(digest) = row.digest {
+        out.extend(digest);
+    }
+    if let Some(sketch) = &row.sketch {
+        out.extend(sketch.as_bytes());
+    }
+    out.extend(row.key);
+}
+
+/// Reads what [`encode`] wrote; `None` if it is no document.
+pub(crate) fn decode(mut bytes: &[u8]) -> Option<(DocId, Row<'_>)> {
+    let id = u64::from_le_bytes(take(&mut bytes)?);
+    let [flags] = take(&mut bytes)?;
+    if flags & !FLAGS != 0 {
+        return None;
+    }
+    let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(take(&mut bytes)?));
+    let tokens = u32::from_le_bytes(take(&mut bytes)?);
+    let site = u64::from_le_bytes(take(&mut bytes)?);
+    let names = [u64::from_le_bytes(take(&mut bytes)?), u64::from_le_bytes(take(&mut bytes)?)];
+    let time = u64::from_le_bytes(take(&mut bytes)?);
+    let (mut of, mut digest, mut sketch) = (None, None, None);
+    if flags & HAS_OF != 0 {
+        of = Some(u64::from_le_bytes(take(&mut bytes)?));
+    }
+    if flags & HAS_DIGEST != 0 {
+        digest = Some(take(&mut bytes)?);
+    }
+    if flags & HAS_SKETCH != 0 {
+        sketch = Some(Sketch::from_bytes(take::<SKETCH_SIZE>(&mut bytes)?));
+    }
+    let flags = flags & !HAS_OF;
+    let row = Row { fingerprint, flags, tokens, of, site, names, time, digest, sketch, key: bytes };
+    Some((id, row))
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
@@ -117,23 +152,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_round_trip_and_cut_ones_are_refused() {
-        let record = Record {
-            id: 7,
-            of: Some(3),
-            fingerprint: Fingerprint::from_bits(0xABCD),
+    fn documents_round_trip_and_cut_ones_are_refused() {
+        let document = Document {
             digest: Some([9; 16]),
             sketch: Sketch::from_hashes([1, 2, 3]),
             tokens: 55,
             site: 1,
             names: [9, 8],
-            key: b"http://a.example/".to_vec(),
+            time: 77,
+            ..Document::new(b"http://a.example/", Fingerprint::from_bits(0xABCD))
         };
+        let row = Row::new(&document, Some(3), true);
         let mut bytes = Vec::new();
-        record.encode(&mut bytes);
-        assert_eq!(Record::decode(&bytes), Some(record.clone()));
-        for length in 0..bytes.len() - record.key.len() {
-            assert_eq!(Record::decode(&bytes[..length]), None, "cut to {length}");
+        encode(7, &row, &mut bytes);
+        let (id, read) = decode(&bytes).unwrap();
+        assert_eq!((id, read.record(7)), (7, row.record(7)));
+        for length in 0..bytes.len() - document.key.len() {
+            assert!(decode(&bytes[..length]).is_none(), "cut to {length}");
         }
+        assert_eq!(read.record(7).document().time, 77);
     }
 }

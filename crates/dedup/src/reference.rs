@@ -74,7 +74,8 @@ impl ExpandedSet {
     pub fn near(&self, query: Fingerprint) -> Vec<Fingerprint> {
         let from = self.variants.partition_point(|(variant, _)| *variant < query);
         let group = self.variants.get(from..).unwrap_or_default().iter();
-        let near = group.take_while(|(variant, _)| *variant == query).map(|(_, original)| *original);
+        let near =
+            group.take_while(|(variant, _)| *variant == query).map(|(_, original)| *original);
         in_order(near.collect(), query)
     }
 }
@@ -86,7 +87,7 @@ fn in_order(mut found: Vec<Fingerprint>, query: Fingerprint) -> Vec<Fingerprint>
 }
 
 fn variants(original: Fingerprint, distance: u32, mut visit: impl FnMut(Fingerprint)) {
-    crate::tables::bits::for_each_flip(64, distance, |flip| {
+    for flip in crate::tables::bits::Flips::new(64, distance) {
         visit(Fingerprint::from_bits(original.bits() ^ flip));
-    });
+    }
 }

@@ -2,10 +2,10 @@
 
 use super::join::{LARGE, join};
 use super::source::Source;
+use crate::tables::Simd;
+use crate::tables::buffer::Buffer;
 use crate::tables::build;
 use crate::tables::table::Shape;
-use crate::tables::buffer::Buffer;
-use crate::tables::Simd;
 use crate::{Fingerprint, Layout, Result};
 
 /// A pair of near fingerprints, the smaller value first.
@@ -116,7 +116,9 @@ pub fn find_each<S: Source + ?Sized>(
                 else {
                     break;
                 };
-                let Some(bucket) = eights.get(from as usize - base..to as usize - base) else { break };
+                let Some(bucket) = eights.get(from as usize - base..to as usize - base) else {
+                    break;
+                };
                 if bucket.len() < 2 {
                     continue;
                 }
@@ -138,7 +140,8 @@ pub fn find_each<S: Source + ?Sized>(
                     join(&mut values, distance, options.simd, &mut |a, b| near.push((a, b)));
                 }
                 for &(a, b) in &near {
-                    let (a, b) = (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
+                    let (a, b) =
+                        (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
                     if layout.first_table(a, b) == Some(number) {
                         state.pairs += 1;
                         visit(Found::Near(Pair { a, b, distance: a.distance(b) }));

@@ -1,6 +1,6 @@
 //! Whether a set of tables misses nothing: a search for the placement of errors that escapes.
 
-use super::{Lead, LayoutError};
+use super::{LayoutError, Lead};
 
 /// The most kinds of bits: with 7 errors, about two million placements.
 const MAX_KINDS: usize = 24;

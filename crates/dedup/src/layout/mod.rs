@@ -121,6 +121,11 @@ impl Layout {
         Ok(Self { distance, leads })
     }
 
+    /// Tables as a segment names them, which was written by a complete layout.
+    pub(crate) const fn stored(leads: Vec<Lead>, distance: u32) -> Self {
+        Self { distance, leads }
+    }
+
     /// Up to which Hamming distance nothing is missed.
     pub const fn distance(&self) -> u32 {
         self.distance
@@ -198,6 +203,6 @@ impl fmt::Display for Layout {
     }
 }
 
-fn choose(n: u64, k: u64) -> u64 {
+pub(crate) fn choose(n: u64, k: u64) -> u64 {
     (0..k).fold(1, |product, i| product * n.saturating_sub(i) / (i + 1))
 }

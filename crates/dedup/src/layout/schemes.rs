@@ -118,10 +118,9 @@ impl Layout {
         let spare = distance + 1 - blocks;
         let (each, further) = (spare / blocks, spare % blocks);
         // The wider blocks come last in `cut`; the narrower ones take the larger radii.
-        let leads = (0u32..).zip(cut(u64::MAX, blocks)).map(|(index, mask)| Lead {
-            mask,
-            radius: each + u32::from(index < further),
-        });
+        let leads = (0u32..)
+            .zip(cut(u64::MAX, blocks))
+            .map(|(index, mask)| Lead { mask, radius: each + u32::from(index < further) });
         Ok(Self { distance, leads: leads.collect() })
     }
 }
@@ -153,7 +152,11 @@ mod tests {
 
     fn two_level(distance: u32) -> Result<Layout, LayoutError> {
         // Without errors to place, the first level leaves nothing over.
-        if distance == 0 { Layout::new(1, 0) } else { Layout::two_level(distance + 1, distance + 1, distance) }
+        if distance == 0 {
+            Layout::new(1, 0)
+        } else {
+            Layout::two_level(distance + 1, distance + 1, distance)
+        }
     }
 
     use crate::Fingerprint;
@@ -179,16 +182,22 @@ mod tests {
             (Layout::new(1, 0), 1, (64, 64), 1),
         ] {
             let layout = layout.unwrap();
-            assert_eq!((layout.leads().len(), bits(&layout), layout.probes()), (tables, leads, probes));
+            assert_eq!(
+                (layout.leads().len(), bits(&layout), layout.probes()),
+                (tables, leads, probes)
+            );
         }
     }
 
     #[test]
     fn every_scheme_passes_the_check_of_own_tables() {
         for distance in 0..=MAX_DISTANCE {
-            let mut layouts = vec![Layout::new(distance + 1, distance), Layout::new(distance + 2, distance)];
+            let mut layouts =
+                vec![Layout::new(distance + 1, distance), Layout::new(distance + 2, distance)];
             layouts.extend((1..=distance + 1).map(|blocks| Layout::probing(blocks, distance)));
-            layouts.extend((distance / 2 + 1..=distance / 2 + 3).map(|parts| Layout::halves(parts, distance)));
+            layouts.extend(
+                (distance / 2 + 1..=distance / 2 + 3).map(|parts| Layout::halves(parts, distance)),
+            );
             layouts.push(two_level(distance));
             for layout in layouts {
                 let layout = layout.unwrap();
@@ -205,7 +214,9 @@ mod tests {
     #[test]
     fn own_tables_that_miss_something_are_refused_with_an_example() {
         let three = Layout::new(4, 3).unwrap().leads()[..3].to_vec();
-        let Err(LayoutError::Incomplete(bits)) = Layout::from_leads(three.clone(), 3) else { panic!() };
+        let Err(LayoutError::Incomplete(bits)) = Layout::from_leads(three.clone(), 3) else {
+            panic!()
+        };
         assert_eq!(bits.count_ones(), 3);
         assert!(three.iter().all(|lead| lead.mask & bits != 0), "{bits:x}");
         assert_eq!(Layout::from_blocks(&[1, 2, !3], 2).unwrap().leads().len(), 3);
@@ -215,7 +226,8 @@ mod tests {
 
     #[test]
     fn impossible_layouts_are_refused() {
-        for layout in [Layout::new(3, 3), Layout::new(9, 8), Layout::new(17, 3), Layout::new(65, 3)] {
+        for layout in [Layout::new(3, 3), Layout::new(9, 8), Layout::new(17, 3), Layout::new(65, 3)]
+        {
             assert!(layout.is_err());
         }
         assert!(Layout::halves(1, 3).is_err() && Layout::probing(5, 3).is_err());

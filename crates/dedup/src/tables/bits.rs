@@ -51,27 +51,46 @@ pub(crate) fn highest(mask: u64, count: u32) -> u64 {
     kept
 }
 
-/// Calls `visit` with every number of `bits` bits that has at most `radius` of them set, fewest
-/// first.
-#[inline(always)]
-pub(crate) fn for_each_flip(bits: u32, radius: u32, mut visit: impl FnMut(u64)) {
-    visit(0);
-    for weight in 1..=radius.min(bits) {
-        let end = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        let mut flip = if weight == 64 { u64::MAX } else { (1u64 << weight) - 1 };
-        loop {
-            visit(flip);
-            // Gosper's hack: the next number with as many bits set.
-            let low = flip & flip.wrapping_neg();
-            let (ripple, overflow) = flip.overflowing_add(low);
-            if overflow {
-                break;
-            }
-            flip = ripple | ((flip ^ ripple) >> 2) / low;
-            if flip > end {
-                break;
-            }
-        }
+/// Every number of `bits` bits that has at most `radius` of them set, fewest first.
+///
+/// An iterator and not a function with a closure: what is compiled for one machine's instructions
+/// must be inlined whole, and closures are not always.
+#[derive(Clone, Debug)]
+pub(crate) struct Flips {
+    next: Option<u64>,
+    weight: u32,
+    radius: u32,
+    end: u64,
+}
+
+impl Flips {
+    #[inline(always)]
+    pub(crate) fn new(bits: u32, radius: u32) -> Self {
+        let end = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        Self { next: Some(0), weight: 0, radius: radius.min(bits), end }
+    }
+}
+
+impl Iterator for Flips {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        let flip = self.next?;
+        // Gosper's hack: the next number with as many bits set.
+        let low = flip & flip.wrapping_neg();
+        let (ripple, overflow) = flip.overflowing_add(low);
+        let next =
+            if flip == 0 { 0 } else { ripple | (flip ^ ripple) >> 2 >> low.trailing_zeros() };
+        self.next = if flip != 0 && !overflow && next <= self.end {
+            Some(next)
+        } else if self.weight < self.radius {
+            self.weight += 1;
+            Some(if self.weight == 64 { u64::MAX } else { (1 << self.weight) - 1 })
+        } else {
+            None
+        };
+        Some(flip)
     }
 }
 
@@ -95,11 +114,14 @@ mod tests {
 
     #[test]
     fn flips_are_all_of_at_most_the_radius() {
-        for (bits, radius, count) in [(5, 0, 1), (5, 2, 16), (22, 1, 23), (3, 7, 8), (64, 1, 65), (1, 1, 2)] {
-            let mut flips = Vec::new();
-            for_each_flip(bits, radius, |flip| flips.push(flip));
+        for (bits, radius, count) in
+            [(5, 0, 1), (5, 2, 16), (22, 1, 23), (3, 7, 8), (64, 1, 65), (1, 1, 2)]
+        {
+            let mut flips: Vec<u64> = Flips::new(bits, radius).collect();
             assert_eq!(flips.len(), count);
-            assert!(flips.iter().all(|f| f.count_ones() <= radius && (bits == 64 || f >> bits == 0)));
+            assert!(
+                flips.iter().all(|f| f.count_ones() <= radius && (bits == 64 || f >> bits == 0))
+            );
             flips.sort_unstable();
             flips.dedup();
             assert_eq!(flips.len(), count);

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::bits::{Compress, for_each_flip, highest};
-use super::simd::{Kernel, Scan, Simd};
 use super::Near;
+use super::bits::{Compress, Flips, highest};
+use super::simd::{Kernel, Scan, Simd};
 use crate::hash::mix64;
 use crate::layout::Lead;
 use crate::{Fingerprint, Layout};
@@ -65,16 +65,16 @@ impl<V: FnMut(Near)> Kernel for Find<'_, V> {
         let limit = layout.distance();
         for (number, table) in self.tables.tables.iter().enumerate() {
             let home = table.bucket.extract(query.bits());
-            for_each_flip(table.bits, table.lead.radius, |flip| {
-                let Some(bytes) = table.buckets.get((home ^ flip) as usize) else { return };
-                scan.scan(bytes, bytes, 8, query.bits(), limit, &mut |_, bits| {
+            for flip in Flips::new(table.bits, table.lead.radius) {
+                let Some(bytes) = table.buckets.get((home ^ flip) as usize) else { continue };
+                scan.scan(bytes, bytes.len() / 8, 8, query.bits(), limit, &mut |_, bits| {
                     let fingerprint = Fingerprint::from_bits(bits);
                     if layout.first_table(query, fingerprint) == Some(number) {
                         let distance = query.distance(fingerprint);
                         (self.visit)(Near { fingerprint, distance, table: number });
                     }
                 });
-            });
+            }
         }
     }
 }

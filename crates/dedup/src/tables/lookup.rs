@@ -4,10 +4,11 @@
 //! all directory lines are asked for, then all entry lines, then the buckets are scanned, and the
 //! waiting overlaps.
 
-use super::bits::for_each_flip;
+use super::bits::Flips;
 use super::simd::{Kernel, Scan};
-use super::table::Table;
+use super::table::{Bucket, Table};
 use super::{Near, Tables};
+use crate::store::Checked;
 use crate::{Fingerprint, Layout};
 
 /// Queries whose probes are in flight together.
@@ -16,27 +17,63 @@ const BATCH: usize = 32;
 /// So many tables need no allocation to be looked up in.
 const FEW: usize = 8;
 
-/// One bucket to be read.
+/// One bucket to be read. One word: a look-up writes and reads many of these.
 #[derive(Clone, Copy, Default)]
-struct Probe {
-    bucket: u64,
-    start: u32,
-    end: u32,
-    query: u32,
-    table: u16,
-    flips: u16,
+struct Probe(u64);
+
+impl Probe {
+    #[inline(always)]
+    fn new(bucket: u64, query: usize, table: u16, flips: u32) -> Self {
+        Self(bucket | (query as u64) << 32 | u64::from(flips) << 40 | u64::from(table) << 48)
+    }
+    #[inline(always)]
+    const fn bucket(self) -> u64 {
+        self.0 & 0xffff_ffff
+    }
+    #[inline(always)]
+    const fn query(self) -> usize {
+        (self.0 >> 32 & 0xff) as usize
+    }
+    #[inline(always)]
+    const fn flips(self) -> u32 {
+        (self.0 >> 40 & 0xff) as u32
+    }
+    #[inline(always)]
+    const fn table(self) -> usize {
+        (self.0 >> 48) as usize
+    }
 }
 
 /// `GROUP` probes are in flight together: as few as a query needs, for the group is cleared first.
-struct Lookup<'a, F, const GROUP: usize> {
+struct Lookup<'a, F, C, const GROUP: usize> {
     tables: &'a [Option<Table<'a>>],
     layout: &'a Layout,
     limit: u32,
     queries: &'a [Fingerprint],
+    check: &'a C,
     visit: F,
 }
 
-impl<F: FnMut(usize, usize, Near), const GROUP: usize> Kernel for Lookup<'_, F, GROUP> {
+/// Called with each range of bytes before it is read; `false` means it must not be.
+pub(crate) trait Check {
+    fn allow(&self, range: std::ops::Range<usize>) -> bool;
+}
+
+/// For bytes that this process made itself.
+struct Unchecked;
+
+impl Check for Unchecked {
+    #[inline(always)]
+    fn allow(&self, _: std::ops::Range<usize>) -> bool {
+        true
+    }
+}
+
+impl<F, C, const GROUP: usize> Kernel for Lookup<'_, F, C, GROUP>
+where
+    F: FnMut(usize, usize, Near),
+    C: Check,
+{
     type Output = ();
 
     #[inline(always)]
@@ -47,61 +84,65 @@ impl<F: FnMut(usize, usize, Near), const GROUP: usize> Kernel for Lookup<'_, F, 
             for (table, which) in self.tables.iter().flatten().zip(0u16..) {
                 let shape = table.shape;
                 let home = shape.bucket_of(query.bits());
-                for_each_flip(shape.directory_bits, shape.lead.radius, |flip| {
+                for flip in Flips::new(shape.directory_bits, shape.lead.radius) {
                     let bucket = home ^ flip;
                     if !shape.buckets.contains(&bucket) {
-                        return;
+                        continue;
                     }
                     if filled == GROUP {
-                        self.finish(scan, &mut group);
+                        self.finish(scan, &group);
                         filled = 0;
                     }
                     table.prefetch_directory(bucket);
                     if let Some(probe) = group.get_mut(filled) {
-                        *probe = Probe {
-                            bucket,
-                            start: 0,
-                            end: 0,
-                            query: number as u32,
-                            table: which,
-                            flips: flip.count_ones() as u16,
-                        };
+                        *probe = Probe::new(bucket, number, which, flip.count_ones());
                     }
                     filled += 1;
-                });
+                }
             }
         }
-        if let Some(group) = group.get_mut(..filled) {
+        if let Some(group) = group.get(..filled) {
             self.finish(scan, group);
         }
     }
 }
 
-impl<F: FnMut(usize, usize, Near), const GROUP: usize> Lookup<'_, F, GROUP> {
+impl<F, C, const GROUP: usize> Lookup<'_, F, C, GROUP>
+where
+    F: FnMut(usize, usize, Near),
+    C: Check,
+{
     #[inline(always)]
-    fn finish<S: Scan>(&mut self, scan: S, group: &mut [Probe]) {
-        for probe in &mut *group {
-            if let Some(Some(table)) = self.tables.get(usize::from(probe.table)) {
-                let range = table.range(probe.bucket);
+    fn finish<S: Scan>(&mut self, scan: S, group: &[Probe]) {
+        let mut ranges = [0u64; GROUP];
+        for (probe, both) in group.iter().zip(&mut ranges) {
+            if let Some(Some(table)) = self.tables.get(probe.table()) {
+                if !self.check.allow(table.directory_range(probe.bucket())) {
+                    continue;
+                }
+                let range = table.range(probe.bucket());
                 table.prefetch_entries(&range);
-                (probe.start, probe.end) = (range.start as u32, range.end as u32);
+                *both = range.start as u64 | (range.end as u64) << 32;
             }
         }
-        for probe in &*group {
-            let number = usize::from(probe.table);
+        for (probe, both) in group.iter().zip(ranges) {
+            let number = probe.table();
             let (Some(Some(table)), Some(&query)) =
-                (self.tables.get(number), self.queries.get(probe.query as usize))
+                (self.tables.get(number), self.queries.get(probe.query()))
             else {
                 continue;
             };
-            let range = probe.start as usize..probe.end as usize;
-            let flips = u32::from(probe.flips);
+            let range = (both & 0xffff_ffff) as usize..(both >> 32) as usize;
+            if range.is_empty() || !self.check.allow(table.entry_range(&range)) {
+                continue;
+            }
             let (layout, visit) = (self.layout, &mut self.visit);
-            table.scan(scan, probe.bucket, range, query.bits(), self.limit, flips, |place, bits| {
+            let bucket = Bucket { number: probe.bucket(), places: range, flips: probe.flips() };
+            table.scan(scan, bucket, query.bits(), self.limit, |place, bits| {
                 let fingerprint = Fingerprint::from_bits(bits);
                 if layout.first_table(query, fingerprint) == Some(number) {
                     let distance = query.distance(fingerprint);
-                    visit(probe.query as usize, place, Near { fingerprint, distance, table: number });
+                    visit(probe.query(), place, Near { fingerprint, distance, table: number });
                 }
             });
         }
@@ -171,17 +212,70 @@ impl Tables {
             #[inline(always)]
             fn run<S: Scan>(self, scan: S) -> Option<usize> {
                 let mut rank = None;
-                let range = self.0.range(self.1);
-                self.0.scan(scan, self.1, range, self.2, 0, 0, |place, _| rank = Some(place));
+                let bucket = Bucket { number: self.1, places: self.0.range(self.1), flips: 0 };
+                self.0.scan(scan, bucket, self.2, 0, |place, _| rank = Some(place));
                 rank
             }
         }
         self.simd.run(Rank(table, bucket, fingerprint.bits()))
     }
 
+    /// [`rank`](Self::rank) for tables whose bytes are checked first.
+    pub(crate) fn rank_checked(
+        &self,
+        fingerprint: Fingerprint,
+        data: &Checked,
+    ) -> crate::Result<Option<usize>> {
+        if let Some(table) = self.table(0) {
+            let bucket = table.shape.bucket_of(fingerprint.bits());
+            data.touch(table.directory_range(bucket))?;
+            data.touch(table.entry_range(&table.range(bucket)))?;
+        }
+        Ok(self.rank(fingerprint))
+    }
+
+    /// [`look`](Self::look) for tables whose bytes are checked first.
+    pub(crate) fn look_checked(
+        &self,
+        queries: &[Fingerprint],
+        data: &Checked,
+        mut visit: impl FnMut(usize, usize, Near),
+    ) -> crate::Result<()> {
+        struct First<'a>(&'a Checked, std::cell::RefCell<Option<crate::Error>>);
+        impl Check for First<'_> {
+            #[inline(always)]
+            fn allow(&self, range: std::ops::Range<usize>) -> bool {
+                match self.0.touch(range) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        self.1.borrow_mut().get_or_insert(error);
+                        false
+                    }
+                }
+            }
+        }
+        let check = First(data, std::cell::RefCell::new(None));
+        for (batch, queries) in queries.chunks(BATCH).enumerate() {
+            self.look_with(queries, &check, |query, place, near| {
+                visit(batch * BATCH + query, place, near);
+            });
+        }
+        check.1.into_inner().map_or(Ok(()), Err)
+    }
+
     /// Calls `visit` with the number of the query, the place in the table and the match.
     #[inline]
     pub(crate) fn look(&self, queries: &[Fingerprint], visit: impl FnMut(usize, usize, Near)) {
+        self.look_with(queries, &Unchecked, visit);
+    }
+
+    #[inline]
+    fn look_with<C: Check>(
+        &self,
+        queries: &[Fingerprint],
+        check: &C,
+        visit: impl FnMut(usize, usize, Near),
+    ) {
         let few: [Option<Table<'_>>; FEW];
         let many: Vec<Option<Table<'_>>>;
         let tables: &[Option<Table<'_>>] = if self.tables.len() <= FEW {
@@ -192,10 +286,13 @@ impl Tables {
             &many
         };
         let (layout, limit) = (&self.layout, self.layout.distance());
-        match self.probes * queries.len() as u64 {
-            0..=8 => self.simd.run(Lookup::<_, 8> { tables, layout, limit, queries, visit }),
-            9..=72 => self.simd.run(Lookup::<_, 72> { tables, layout, limit, queries, visit }),
-            _ => self.simd.run(Lookup::<_, 256> { tables, layout, limit, queries, visit }),
+        let probes = self.probes * queries.len() as u64;
+        if probes <= 8 {
+            self.simd.run(Lookup::<_, _, 8> { tables, layout, limit, queries, check, visit });
+        } else if probes <= 64 {
+            self.simd.run(Lookup::<_, _, 64> { tables, layout, limit, queries, check, visit });
+        } else {
+            self.simd.run(Lookup::<_, _, 256> { tables, layout, limit, queries, check, visit });
         }
     }
 }

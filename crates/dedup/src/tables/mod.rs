@@ -120,13 +120,15 @@ impl Tables {
             let mut shape = Shape::new(lead, distinct.len() as u64, options.packed);
             if let Some(shard) = options.shard {
                 let bits = shape.directory_bits.max(shard.bits.min(lead.bits()));
-                shape = Shape::with_bits(lead, bits, options.packed).shard(shard.bits, shard.number);
+                shape =
+                    Shape::with_bits(lead, bits, options.packed).shard(shard.bits, shard.number);
             }
             let mut starts = build::count(&shape, bits());
             let total = build::starts(&mut starts);
             let directory = at..at + shape.directory_bytes();
-            let entries = directory.end..directory.end + shape.entry_bytes(total as usize);
-            // Eight-byte entries stay within one line each.
+            // On a line of its own, so that no entry of eight bytes lies across two.
+            let first = directory.end.next_multiple_of(64);
+            let entries = first..first + shape.entry_bytes(total as usize);
             at = entries.end.next_multiple_of(64);
             tables.push(Stored { shape, directory, entries });
             all_starts.push(starts);
@@ -178,9 +180,9 @@ impl Tables {
 
     /// All fingerprints in the order of the first table, in which [`rank`](Self::rank) counts.
     pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
-        self.table(0).into_iter().flat_map(|table| {
-            table.fingerprints().map(Fingerprint::from_bits).collect::<Vec<_>>()
-        })
+        self.table(0)
+            .into_iter()
+            .flat_map(|table| table.fingerprints().map(Fingerprint::from_bits).collect::<Vec<_>>())
     }
 
     pub(crate) fn table(&self, number: usize) -> Option<Table<'_>> {
@@ -189,6 +191,7 @@ impl Tables {
             shape: &stored.shape,
             directory: self.data.get(stored.directory.clone())?,
             entries: self.data.get(stored.entries.clone())?,
+            at: (stored.directory.start, stored.entries.start),
         })
     }
 

@@ -37,12 +37,7 @@ impl Simd {
     }
 
     /// Calls `visit` with each pair of values at two places within `limit` bits.
-    pub(crate) fn scan_pairs(
-        self,
-        values: &[u64],
-        limit: u32,
-        visit: &mut dyn FnMut(u64, u64),
-    ) {
+    pub(crate) fn scan_pairs(self, values: &[u64], limit: u32, visit: &mut dyn FnMut(u64, u64)) {
         struct Pairs<'a>(&'a [u64], u32, &'a mut dyn FnMut(u64, u64));
         impl Kernel for Pairs<'_> {
             type Output = ();
@@ -91,13 +86,13 @@ pub(super) trait Kernel {
 
 /// Looks through entries for those near a query.
 pub(super) trait Scan: Copy {
-    /// Calls `visit` with the place and the value of each entry of `width` bytes in `bytes` that
-    /// differs from `query` in at most `limit` bits. The bits above `width` bytes of `query` must
-    /// be zero. At least 8 bytes must follow the last entry where `width < 8`; see `slack`.
+    /// Calls `visit` with the place and the value of each of `count` entries of `width` bytes at the
+    /// start of `bytes` that differs from `query` in at most `limit` bits. The bits above `width`
+    /// bytes of `query` must be zero. Where `width < 8`, 8 bytes must follow the last entry.
     fn scan(
         self,
         bytes: &[u8],
-        slack: &[u8],
+        count: usize,
         width: usize,
         query: u64,
         limit: u32,
@@ -117,7 +112,7 @@ impl Scan for Portable {
     fn scan(
         self,
         bytes: &[u8],
-        slack: &[u8],
+        count: usize,
         width: usize,
         query: u64,
         limit: u32,
@@ -125,11 +120,12 @@ impl Scan for Portable {
     ) {
         if width == 8 {
             let (eights, _) = bytes.as_chunks::<8>();
+            let eights = eights.get(..count).unwrap_or_default();
             return scan_whole(eights, |eight| u64::from_le_bytes(*eight), query, limit, visit);
         }
         let mask = (1u64 << (8 * width)) - 1;
-        for place in 0..bytes.len() / width {
-            let Some(eight) = slack.get(place * width..).and_then(|rest| rest.first_chunk::<8>())
+        for place in 0..count {
+            let Some(eight) = bytes.get(place * width..).and_then(|rest| rest.first_chunk::<8>())
             else {
                 return;
             };
@@ -229,6 +225,7 @@ mod x86 {
 
     /// For entries of 5, 6 and 7 bytes: from which byte of 64 each byte of eight lanes comes; the
     /// bytes above the width are masked out.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
     const fn spread(width: usize) -> [u8; 64] {
         let mut index = [0; 64];
         let mut i = 0;
@@ -240,52 +237,43 @@ mod x86 {
         }
         index
     }
-    static SPREAD: [[u8; 64]; 8] = [
-        spread(0),
-        spread(1),
-        spread(2),
-        spread(3),
-        spread(4),
-        spread(5),
-        spread(6),
-        spread(7),
-    ];
+    static SPREAD: [[u8; 64]; 8] =
+        [spread(0), spread(1), spread(2), spread(3), spread(4), spread(5), spread(6), spread(7)];
 
     impl Scan for Avx512 {
         #[inline(always)]
         fn scan(
             self,
             bytes: &[u8],
-            _slack: &[u8],
+            count: usize,
             width: usize,
             query: u64,
             limit: u32,
             visit: &mut impl FnMut(usize, u64),
         ) {
-            let count = bytes.len() / width;
-            let mut place = 0;
-            while place < count {
-                let lanes = (count - place).min(8);
-                let lane_mask = (0xffu32 >> (8 - lanes)) as u8;
-                // SAFETY: the features are there, see `Avx512`. The loads are masked to the
-                // `lanes * width` bytes from `place * width`, all of them inside `bytes` because
-                // `place + lanes <= count`; masked-out bytes are not accessed. No alignment is
-                // asked for. `SPREAD` has 64 bytes a row.
-                let entries = unsafe {
-                    let start = bytes.as_ptr().add(place * width);
-                    if width == 8 {
-                        _mm512_maskz_loadu_epi64(lane_mask, start.cast())
-                    } else {
-                        let taken = (1u64 << (lanes * width)) - 1;
+            let Some(bytes) = bytes.get(..count * width) else { return };
+            // What depends on the width is settled outside of the loop.
+            if width == 8 {
+                pieces(bytes, count, 8, query, limit, visit, |start, lanes| {
+                    // SAFETY: see `pieces`: that many entries begin at `start`; the load is masked
+                    // to them and asks for no alignment. The features are there, see `Avx512`.
+                    unsafe {
+                        _mm512_maskz_loadu_epi64((0xffu32 >> (8 - lanes)) as u8, start.cast())
+                    }
+                });
+            } else {
+                let kept = ((1u64 << (width & 7)) - 1) * 0x0101_0101_0101_0101;
+                let Some(row) = SPREAD.get(width) else { return };
+                // SAFETY: a row of `SPREAD` has 64 bytes. The features are there.
+                let index = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
+                pieces(bytes, count, width & 7, query, limit, visit, |start, lanes| {
+                    let taken = (1u64 << (lanes * (width & 7))) - 1;
+                    // SAFETY: as above, masked to `lanes * width` bytes.
+                    unsafe {
                         let packed = _mm512_maskz_loadu_epi8(taken, start.cast());
-                        let index = _mm512_loadu_si512(SPREAD[width & 7].as_ptr().cast());
-                        let kept = ((1u64 << width) - 1) * 0x0101_0101_0101_0101;
                         _mm512_maskz_permutexvar_epi8(kept, index, packed)
                     }
-                };
-                // SAFETY: the features are there.
-                unsafe { compare(entries, lane_mask, query, limit, place, visit) };
-                place += 8;
+                });
             }
         }
 
@@ -308,6 +296,33 @@ mod x86 {
         }
     }
 
+    /// Loads eight entries at a time and compares them. `load` gets a pointer to the first of up to
+    /// eight entries, all of them inside `bytes`, and how many there are.
+    #[inline(always)]
+    fn pieces(
+        bytes: &[u8],
+        count: usize,
+        width: usize,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(usize, u64),
+        load: impl Fn(*const u8, usize) -> __m512i,
+    ) {
+        debug_assert!(bytes.len() >= count * width);
+        let mut place = 0;
+        while place < count {
+            let lanes = (count - place).min(8);
+            let lane_mask = (0xffu32 >> (8 - lanes)) as u8;
+            // SAFETY: `place < count`, so this lies inside `bytes`; only `scan` calls this, with
+            // AVX-512 there.
+            unsafe {
+                let entries = load(bytes.as_ptr().add(place * width), lanes);
+                compare(entries, lane_mask, query, limit, place, visit);
+            }
+            place += 8;
+        }
+    }
+
     /// Reports the lanes within `limit` bits of the query.
     ///
     /// # Safety
@@ -321,22 +336,29 @@ mod x86 {
         place: usize,
         visit: &mut impl FnMut(usize, u64),
     ) {
-        let mut values = [0u64; 8];
-        // SAFETY: by the caller; eight lanes of eight bytes fit into `values`.
-        let mut near = unsafe {
+        // SAFETY: by the caller.
+        let near = unsafe {
             let differing = _mm512_xor_si512(entries, _mm512_set1_epi64(query as i64));
             let count = _mm512_popcnt_epi64(differing);
-            let limit = _mm512_set1_epi64(i64::from(limit));
-            let near = _mm512_mask_cmple_epu64_mask(lane_mask, count, limit);
-            if near == 0 {
-                return;
-            }
-            _mm512_storeu_si512(values.as_mut_ptr().cast(), entries);
-            near
+            _mm512_mask_cmple_epu64_mask(lane_mask, count, _mm512_set1_epi64(i64::from(limit)))
         };
+        if near != 0 {
+            let mut values = [0u64; 8];
+            // SAFETY: by the caller; eight lanes of eight bytes fit into `values`.
+            unsafe { _mm512_storeu_si512(values.as_mut_ptr().cast(), entries) };
+            hits(&values, near, place, visit);
+        }
+    }
+
+    /// Out of the way of the loop, whose registers it would take.
+    #[cold]
+    #[inline(never)]
+    fn hits(values: &[u64; 8], mut near: u8, place: usize, visit: &mut impl FnMut(usize, u64)) {
         while near != 0 {
             let lane = near.trailing_zeros() as usize;
-            visit(place + lane, values[lane & 7]);
+            if let Some(&value) = values.get(lane) {
+                visit(place + lane, value);
+            }
             near &= near - 1;
         }
     }
@@ -359,11 +381,10 @@ mod tests {
         fn run<S: Scan>(self, scan: S) -> Self::Output {
             let mut bytes: Vec<u8> =
                 self.entries.iter().flat_map(|e| e.to_le_bytes()[..self.width].to_vec()).collect();
-            let end = bytes.len();
             bytes.extend([0xff; 8]);
             let mut found = Vec::new();
             let visit = &mut |place, entry| found.push((place, entry));
-            scan.scan(&bytes[..end], &bytes, self.width, self.query, self.limit, visit);
+            scan.scan(&bytes, self.entries.len(), self.width, self.query, self.limit, visit);
             if self.width == 8 {
                 let mut words = Vec::new();
                 let visit = &mut |place, entry| words.push((place, entry));

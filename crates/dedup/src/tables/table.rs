@@ -19,6 +19,8 @@ use crate::layout::Lead;
 pub(crate) const BUCKET_TARGET: u64 = 4;
 /// 2^30 buckets have a directory of 4 GiB.
 const MAX_DIRECTORY_BITS: u32 = 30;
+/// Lines of a bucket that are asked for ahead; the rest of a long one the machine foresees.
+const PREFETCHED_LINES: usize = 3;
 /// Bytes after the last entry, so that the last one can be read as eight bytes.
 pub(crate) const SLACK: usize = 8;
 
@@ -76,11 +78,7 @@ impl Shape {
     /// The fingerprint behind an entry of a bucket.
     #[inline(always)]
     pub(crate) fn fingerprint(&self, bucket: u64, entry: u64) -> u64 {
-        if self.width == 8 {
-            entry
-        } else {
-            self.bucket.deposit(bucket) | self.rest.deposit(entry)
-        }
+        if self.width == 8 { entry } else { self.bucket.deposit(bucket) | self.rest.deposit(entry) }
     }
 
     pub(crate) fn bucket_count(&self) -> usize {
@@ -106,6 +104,15 @@ impl Shape {
     }
 }
 
+/// One bucket of a table, as a probe found it.
+#[derive(Clone, Debug)]
+pub(super) struct Bucket {
+    pub(super) number: u64,
+    pub(super) places: Range<usize>,
+    /// How many of the query's own bucket bits were flipped to get here.
+    pub(super) flips: u32,
+}
+
 /// A shape over its bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
@@ -114,6 +121,8 @@ pub(crate) struct Table<'a> {
     pub(crate) directory: &'a [u8],
     /// The entries, and [`SLACK`].
     pub(crate) entries: &'a [u8],
+    /// Where directory and entries begin in the buffer.
+    pub(crate) at: (usize, usize),
 }
 
 impl Table<'_> {
@@ -139,47 +148,67 @@ impl Table<'_> {
         both as u32 as usize..(both >> 32) as usize
     }
 
+    /// The bytes in which [`range`](Self::range) finds a bucket.
+    #[inline(always)]
+    pub(crate) fn directory_range(&self, bucket: u64) -> Range<usize> {
+        let at = self.at.0 + (bucket - self.shape.buckets.start) as usize * 4;
+        at..at + 8
+    }
+
+    /// The bytes of entries, with what is read beyond a packed one.
+    #[inline(always)]
+    pub(crate) fn entry_range(&self, places: &Range<usize>) -> Range<usize> {
+        let (start, end) = (places.start * self.shape.width, places.end * self.shape.width);
+        self.at.1 + start..self.at.1 + end + if self.shape.width < 8 { SLACK } else { 0 }
+    }
+
     #[inline(always)]
     pub(crate) fn prefetch_entries(&self, range: &Range<usize>) {
-        let start = range.start * self.shape.width;
-        prefetch(self.entries, start);
-        if (range.end - range.start) * self.shape.width > 64 {
-            prefetch(self.entries, start + 64);
+        let (start, end) = (range.start * self.shape.width, range.end * self.shape.width);
+        for line in 0..PREFETCHED_LINES {
+            let at = (start & !63) + 64 * line;
+            if at < end {
+                prefetch(self.entries, at);
+            }
         }
     }
 
     /// Calls `visit` with place and fingerprint of each entry of a bucket that differs from the
-    /// query in at most `limit` bits, `flips` of them in the bucket's own bits.
+    /// query in at most `limit` bits.
     #[inline(always)]
-    pub(crate) fn scan<S: Scan>(
+    pub(super) fn scan<S: Scan>(
         &self,
         scan: S,
-        bucket: u64,
-        range: Range<usize>,
+        bucket: Bucket,
         query: u64,
         limit: u32,
-        flips: u32,
         mut visit: impl FnMut(usize, u64),
     ) {
         let width = self.shape.width;
-        let Some(slack) = self.entries.get(range.start * width..) else { return };
-        let Some(bytes) = slack.get(..(range.end.saturating_sub(range.start)) * width) else { return };
-        let limit = if width == 8 { limit } else { limit.saturating_sub(flips) };
+        let Some(bytes) = self.entries.get(bucket.places.start * width..) else { return };
+        let count = bucket.places.end.saturating_sub(bucket.places.start);
+        let limit = if width == 8 { limit } else { limit.saturating_sub(bucket.flips) };
         let entry = self.shape.entry_of(query);
-        scan.scan(bytes, slack, width, entry, limit, &mut |place, entry| {
-            visit(range.start + place, self.shape.fingerprint(bucket, entry));
+        scan.scan(bytes, count, width, entry, limit, &mut |place, entry| {
+            visit(bucket.places.start + place, self.shape.fingerprint(bucket.number, entry));
         });
     }
 
     /// All fingerprints in the order of the table.
     pub(crate) fn fingerprints(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+        self.placed().map(|(_, bits)| bits)
+    }
+
+    /// All fingerprints with the bucket that each lies in.
+    pub(crate) fn placed(&self) -> impl Iterator<Item = (u64, u64)> + Clone + '_ {
         let width = self.shape.width;
         let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
         self.shape.buckets.clone().flat_map(move |bucket| {
             self.range(bucket).map(move |place| {
-                let eight = self.entries.get(place * width..).and_then(|rest| rest.first_chunk::<8>());
+                let eight =
+                    self.entries.get(place * width..).and_then(|rest| rest.first_chunk::<8>());
                 let entry = u64::from_le_bytes(eight.copied().unwrap_or_default()) & mask;
-                self.shape.fingerprint(bucket, entry)
+                (bucket, self.shape.fingerprint(bucket, entry))
             })
         })
     }

@@ -10,14 +10,17 @@ fn layouts(distance: u32) -> Vec<Layout> {
         Layout::new(distance + 1, distance),
         Layout::new(distance + 2, distance),
         Layout::new(distance + 3, distance),
-        Layout::two_level(distance.max(1) + 1, distance.max(1) + 1, distance.max(1)).and_then(|l| l.with_distance(distance)),
+        Layout::two_level(distance.max(1) + 1, distance.max(1) + 1, distance.max(1))
+            .and_then(|l| l.with_distance(distance)),
         Layout::halves(distance / 2 + 1, distance),
         Layout::halves(distance / 2 + 3, distance),
         Layout::for_distance(distance / 2).unwrap().with_distance(distance),
         Layout::for_distance(MAX_DISTANCE).unwrap().with_distance(distance),
         Layout::from_blocks(&scattered(distance + 1), distance),
     ];
-    all.extend((1..=distance + 1).filter(|b| *b > 1 || distance < 3).map(|b| Layout::probing(b, distance)));
+    all.extend(
+        (1..=distance + 1).filter(|b| *b > 1 || distance < 3).map(|b| Layout::probing(b, distance)),
+    );
     all.into_iter().map(Result::unwrap).collect()
 }
 
@@ -45,9 +48,12 @@ fn check(layout: &Layout, stored: &[Fingerprint], queries: &[Fingerprint]) {
     for (query, expected) in queries.iter().zip(&expected) {
         assert_eq!(&plain(growing.near(*query)), expected, "growing, {layout}");
     }
-    for (packed, simd) in
-        [(false, Simd::Portable), (true, Simd::Portable), (false, Simd::Avx512), (true, Simd::Avx512)]
-    {
+    for (packed, simd) in [
+        (false, Simd::Portable),
+        (true, Simd::Portable),
+        (false, Simd::Avx512),
+        (true, Simd::Avx512),
+    ] {
         let options = TableOptions { packed, simd, shard: None };
         let tables = Tables::with_options(stored, layout, &options);
         assert_eq!(tables.len(), growing.len());
@@ -103,7 +109,8 @@ proptest! {
 fn adversarial_sets_are_found_whole() {
     let within_a_block: Vec<u64> = (0..300).collect();
     let all_equal = vec![7u64; 300];
-    let ball: Vec<u64> = (0..64).flat_map(|a| (0..64).map(move |b| 1u64 << a | 1u64 << b)).collect();
+    let ball: Vec<u64> =
+        (0..64).flat_map(|a| (0..64).map(move |b| 1u64 << a | 1u64 << b)).collect();
     for set in [within_a_block, all_equal, ball, vec![], vec![0, u64::MAX]] {
         for distance in 0..=MAX_DISTANCE {
             for layout in [
@@ -142,7 +149,8 @@ fn the_references_agree_with_each_other() {
 
 #[test]
 fn large_tables_have_long_directories_and_narrow_entries() {
-    let stored: Vec<Fingerprint> = (0..70_000).map(|i| Fingerprint::from_bits(crate::mix64(i))).collect();
+    let stored: Vec<Fingerprint> =
+        (0..70_000).map(|i| Fingerprint::from_bits(crate::mix64(i))).collect();
     for layout in [Layout::halves(3, 3), Layout::probing(3, 3), Layout::probing(4, 6)] {
         let layout = layout.unwrap();
         let packed = TableOptions { packed: true, ..TableOptions::default() };

@@ -1,42 +1,32 @@
 //! The store on a real disk.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;
 
 use hapax_dedup::{Document, Error, Fingerprint, Options, Sketch, Store, Verdict, mix64};
 
-/// A document of 200 made-up tokens, `changed` of which are its own.
-fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
-    let own = u64::from(crc(key)) << 32;
-    let tokens: Vec<u64> =
-        (0..200).map(|i| mix64(if i < changed { own + i } else { family * 1000 + i })).collect();
-    let mut simhash = hapax_dedup::Simhash::new();
-    tokens.iter().for_each(|&token| simhash.add(token, 1));
-    Document {
-        key,
-        fingerprint: simhash.finish(),
-        digest: Some({
-            let sum = tokens.iter().fold(0u64, |sum, &t| mix64(sum ^ t));
-            (u128::from(sum) | 1 << 100).to_le_bytes()
-        }),
-        sketch: Sketch::from_hashes(tokens.windows(3).map(|w| mix64(w[0] ^ w[1] << 1 ^ w[2] << 2))),
-        tokens: 200,
-        site: family,
-        names: [0; 2],
-    }
-}
-
-fn crc(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(7, |sum: u32, &b| sum.wrapping_mul(31).wrapping_add(u32::from(b)))
-}
+use crate::common::document;
 
 fn open(folder: &Path) -> Store {
     Store::open(folder, Options::default()).unwrap()
 }
 
+fn journal(folder: &Path) -> std::path::PathBuf {
+    folder.join("journal-1")
+}
+
+/// Forgets that the store was closed in order, as after a kill.
+fn as_if_killed(folder: &Path) {
+    let path = folder.join("MANIFEST");
+    let text = fs::read_to_string(&path).unwrap();
+    let body: Vec<&str> =
+        text.lines().filter(|l| !l.starts_with("closed") && !l.starts_with("crc32")).collect();
+    let body = body.join("\n");
+    fs::write(path, format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()))).unwrap();
+}
+
 fn filled(folder: &Path) -> u64 {
-    let mut store = open(folder);
+    let store = open(folder);
     for i in 0..50u64 {
         let key = format!("http://a.example/{i}");
         store.offer(&document(key.as_bytes(), i / 2, i % 2)).unwrap();
@@ -44,14 +34,16 @@ fn filled(folder: &Path) -> u64 {
             store.commit(&i.to_le_bytes()).unwrap();
         }
     }
-    store.bytes()
+    drop(store);
+    as_if_killed(folder);
+    fs::metadata(journal(folder)).unwrap().len()
 }
 
 #[test]
 fn what_was_committed_is_there_after_reopening() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
-    let mut store = open(folder.path());
+    let store = open(folder.path());
     assert_eq!((store.len(), store.duplicates()), (50, 25));
     assert_eq!(store.payload(), 49u64.to_le_bytes());
     let again = document(b"http://a.example/7", 3, 1);
@@ -69,24 +61,26 @@ fn what_was_committed_is_there_after_reopening() {
 fn what_was_not_committed_is_gone_whole() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
-    let mut store = open(folder.path());
+    let store = open(folder.path());
     store.offer(&document(b"http://c.example/", 99, 0)).unwrap();
     drop(store);
-    assert_eq!(open(folder.path()).id_of(b"http://c.example/"), None);
+    assert_eq!(open(folder.path()).id_of(b"http://c.example/").unwrap(), None);
 }
 
 #[test]
 fn a_cut_journal_opens_at_the_last_commit_before_the_cut() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = filled(folder.path());
-    let journal = fs::read(folder.path().join("journal")).unwrap();
+    let journal = fs::read(folder.path().join("journal-1")).unwrap();
     for length in (0..=bytes).step_by(97).chain([bytes]) {
-        fs::write(folder.path().join("journal"), &journal[..length as usize]).unwrap();
+        fs::write(folder.path().join("journal-1"), &journal[..length as usize]).unwrap();
         let store = open(folder.path());
         assert_eq!(store.len() % 10, 0, "cut to {length}");
         let expected =
             if store.is_empty() { vec![] } else { (store.len() - 1).to_le_bytes().to_vec() };
         assert_eq!(store.payload(), expected);
+        drop(store);
+        as_if_killed(folder.path());
     }
 }
 
@@ -94,7 +88,7 @@ fn a_cut_journal_opens_at_the_last_commit_before_the_cut() {
 fn every_flipped_byte_before_the_last_commit_frame_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     filled(folder.path());
-    let path = folder.path().join("journal");
+    let path = journal(folder.path());
     let good = fs::read(&path).unwrap();
     // The last commit frame: 8 bytes of head, 1 of kind, 8 of payload.
     for at in (0..good.len() - 17).step_by(13) {
@@ -115,7 +109,7 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
     filled(folder.path());
     let ids = folder.path().join("ids");
     let _ = fs::remove_dir_all(&ids);
-    assert_eq!(open(folder.path()).id_of(b"http://a.example/7"), Some(7));
+    assert_eq!(open(folder.path()).id_of(b"http://a.example/7").unwrap(), Some(7));
     if ids.exists() {
         for entry in fs::read_dir(&ids).unwrap() {
             let path = entry.unwrap().path();
@@ -124,7 +118,7 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
             }
         }
         fs::write(ids.join("snap.0000000000000001.generating"), b"half").unwrap();
-        assert_eq!(open(folder.path()).id_of(b"http://a.example/7"), Some(7));
+        assert_eq!(open(folder.path()).id_of(b"http://a.example/7").unwrap(), Some(7));
     }
 }
 
@@ -137,19 +131,19 @@ fn a_second_process_another_recipe_and_another_version_are_refused() {
     drop(store);
     let other = Options { recipe: "other-1".into(), ..Options::default() };
     assert!(matches!(Store::open(folder.path(), other), Err(Error::Recipe { .. })));
-    let journal = folder.path().join("journal");
+    let journal = journal(folder.path());
     let mut bytes = fs::read(&journal).unwrap();
-    bytes[8] = 2;
+    bytes[8] = 9;
     let crc = crc32fast::hash(&bytes[..12]);
     bytes[12..16].copy_from_slice(&crc.to_le_bytes());
     fs::write(&journal, bytes).unwrap();
     let error = Store::open(folder.path(), Options::default()).map(|_| ()).unwrap_err();
-    assert!(error.to_string().contains("format 2"), "{error}");
+    assert!(error.to_string().contains("format 9"), "{error}");
 }
 
 #[test]
 fn documents_without_text_and_short_templates_are_kept_apart() {
-    let mut store = Store::in_memory(Options::default()).unwrap();
+    let store = Store::in_memory(Options::default()).unwrap();
     let empty = |key| Document { tokens: 0, digest: None, sketch: None, ..document(key, 1, 0) };
     assert!(matches!(store.offer(&empty(b"a")).unwrap(), Verdict::New(_)));
     assert!(matches!(store.offer(&empty(b"b")).unwrap(), Verdict::New(_)));
@@ -162,12 +156,13 @@ fn documents_without_text_and_short_templates_are_kept_apart() {
         tokens: 30,
         site: 1,
         names: [0; 2],
+        time: 0,
     };
     assert!(matches!(store.offer(&short(b"c", 0)).unwrap(), Verdict::New(_)));
     assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::New(_)));
     let mut classic = Options::default();
     classic.policy.hamming_only = true;
-    let mut store = Store::in_memory(classic).unwrap();
+    let store = Store::in_memory(classic).unwrap();
     store.offer(&short(b"c", 0)).unwrap();
     assert!(matches!(store.offer(&short(b"d", 10)).unwrap(), Verdict::Duplicate { .. }));
 }
@@ -176,7 +171,7 @@ fn documents_without_text_and_short_templates_are_kept_apart() {
 fn on_one_site_another_name_is_another_page() {
     let with = |key, names, site| Document { names, site, ..document(key, 1, 2) };
     let verdict = |first: [u64; 2], second: [u64; 2], site| {
-        let mut store = Store::in_memory(Options::default()).unwrap();
+        let store = Store::in_memory(Options::default()).unwrap();
         store.offer(&with(b"a", first, 1)).unwrap();
         matches!(store.offer(&with(b"b", second, site)).unwrap(), Verdict::Duplicate { .. })
     };

@@ -1,0 +1,174 @@
+//! Which arrangement of tables for how many fingerprints: a cost model, and what it says.
+
+use crate::tables::table::Shape;
+use crate::{Layout, MAX_DISTANCE};
+
+/// What one arrangement costs.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The scheme's name: `blocks`, `halves`, `probing`, `two-level`, with its numbers.
+    pub name: String,
+    /// The tables.
+    pub layout: Layout,
+    /// Whether entries leave out the bits that their bucket implies.
+    pub packed: bool,
+    /// Expected candidates of a query that are compared in full, over all probes, for uniform
+    /// fingerprints.
+    pub candidates: f64,
+    /// Bytes a fingerprint, over all tables, without the list of its documents.
+    pub bytes_per_fingerprint: f64,
+    /// Bytes of all tables.
+    pub bytes: f64,
+    /// Expected nanoseconds a query, looked up by itself.
+    pub nanoseconds: f64,
+    /// Whether it fits into the memory that was asked for.
+    pub fits: bool,
+}
+
+/// Nanoseconds that one read of a line takes, at random places of tables of so many bytes, when
+/// several are asked for at once. Measured by `cargo bench -p hapax-dedup --bench cost`.
+const LINE_COST: [(f64, f64); 6] =
+    [(0.5e6, 2.0), (4e6, 3.0), (32e6, 9.0), (256e6, 17.0), (2e9, 24.0), (16e9, 32.0)];
+/// Nanoseconds a probe, whatever it finds: its bucket, the loop.
+const PROBE_COST: f64 = 8.0;
+/// Nanoseconds a candidate compared.
+const CANDIDATE_COST: f64 = 0.35;
+/// What a packed table costs more, as a factor.
+const PACKED_FACTOR: f64 = 1.1;
+
+/// Every scheme for this distance, costed for so many pages, the cheapest in time first among those
+/// that fit into `memory` bytes.
+///
+/// # Errors
+/// A distance above 7 as `None`.
+pub fn plans(pages: u64, distance: u32, memory: Option<f64>) -> Option<Vec<Plan>> {
+    if distance > MAX_DISTANCE {
+        return None;
+    }
+    let mut plans = Vec::new();
+    for (name, layout) in schemes(distance) {
+        for packed in [false, true] {
+            plans.push(cost(&name, &layout, packed, pages, memory));
+        }
+    }
+    plans.sort_by(|a, b| b.fits.cmp(&a.fits).then(a.nanoseconds.total_cmp(&b.nanoseconds)));
+    Some(plans)
+}
+
+/// The arrangement of a new segment.
+pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool) {
+    let rows = rows.max(1);
+    let memory = bytes * rows as f64;
+    let mut best: Option<Plan> = None;
+    for (name, layout) in schemes(distance) {
+        for packed in [false, true] {
+            let plan = cost(&name, &layout, packed, rows, Some(memory));
+            let key = |plan: &Plan| {
+                let size = if plan.fits { 0.0 } else { plan.bytes };
+                (size, plan.nanoseconds)
+            };
+            if best.as_ref().is_none_or(|best| key(&plan) < key(best)) {
+                best = Some(plan);
+            }
+        }
+    }
+    match best {
+        Some(plan) => (plan.layout, plan.packed),
+        None => (Layout::stored(Vec::new(), distance), false),
+    }
+}
+
+/// The paper's four designs for distance 3: name, layout, and candidates a probe for so many
+/// fingerprints, as the paper counts them, by the shortest lead.
+pub fn published_designs(pages: u64) -> Vec<(&'static str, Layout, f64)> {
+    let designs = [
+        ("6 blocks, 3 lead", Layout::new(6, 3)),
+        ("4 blocks, 1 leads, then 4 of the rest, 1 leads", Layout::two_level(4, 4, 3)),
+        ("5 blocks, 2 lead", Layout::new(5, 3)),
+        ("4 blocks, 1 leads", Layout::new(4, 3)),
+    ];
+    let mut all = Vec::new();
+    for (name, layout) in designs {
+        let Ok(layout) = layout else { continue };
+        let shortest = layout.leads().iter().map(|lead| lead.bits()).min().unwrap_or(0);
+        let candidates = pages as f64 / 2f64.powi(shortest as i32);
+        all.push((name, layout, candidates));
+    }
+    all
+}
+
+fn schemes(distance: u32) -> Vec<(String, Layout)> {
+    let mut all = Vec::new();
+    let mut add = |name: String, layout: Result<Layout, _>| {
+        if let Ok(layout) = layout {
+            all.push((name, layout));
+        }
+    };
+    for extra in 1..=3 {
+        let blocks = distance + extra;
+        add(format!("blocks {blocks}"), Layout::new(blocks, distance));
+    }
+    for parts in distance / 2 + 1..=distance / 2 + 3 {
+        add(format!("halves {parts}"), Layout::halves(parts, distance));
+    }
+    for blocks in 2..=distance {
+        add(format!("probing {blocks}"), Layout::probing(blocks, distance));
+    }
+    if distance > 0 && distance <= 3 {
+        let blocks = distance + 1;
+        add(format!("two-level {blocks}"), Layout::two_level(blocks, blocks, distance));
+    }
+    all
+}
+
+fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f64>) -> Plan {
+    let count = pages.max(1) as f64;
+    let (mut candidates, mut bytes, mut directories, mut probes) = (0.0, 0.0, 0.0, 0.0);
+    for &lead in layout.leads() {
+        let shape = Shape::new(lead, pages, packed);
+        // Only the bits of the directory are probed.
+        let bits = u64::from(shape.directory_bits);
+        let asked: f64 =
+            (0..=u64::from(lead.radius)).map(|r| crate::layout::choose(bits, r) as f64).sum();
+        let bucket = count / 2f64.powi(shape.directory_bits as i32);
+        candidates += asked * bucket;
+        probes += asked;
+        directories += shape.directory_bytes() as f64;
+        bytes += count * shape.width as f64 + shape.directory_bytes() as f64;
+    }
+    let bucket_bytes = candidates / probes.max(1.0) * 8.0;
+    // The first line of a bucket is waited for; the next ones the machine fetches ahead.
+    let lines = 1.0 + 0.25 * (bucket_bytes / 64.0).min(64.0);
+    let mut nanoseconds = probes
+        * (PROBE_COST + line_cost(directories) + lines * line_cost(bytes - directories))
+        + candidates * CANDIDATE_COST;
+    if packed {
+        nanoseconds *= PACKED_FACTOR;
+    }
+    Plan {
+        name: name.to_owned(),
+        layout: layout.clone(),
+        packed,
+        candidates,
+        bytes_per_fingerprint: bytes / count,
+        bytes,
+        nanoseconds,
+        fits: memory.is_none_or(|memory| bytes <= memory),
+    }
+}
+
+/// Between the measured sizes, by the logarithm.
+fn line_cost(bytes: f64) -> f64 {
+    let mut before = LINE_COST[0];
+    for point in LINE_COST {
+        if bytes <= point.0 {
+            if point.0 <= before.0 {
+                return point.1;
+            }
+            let share = (bytes / before.0).ln() / (point.0 / before.0).ln();
+            return before.1 + share * (point.1 - before.1);
+        }
+        before = point;
+    }
+    before.1
+}

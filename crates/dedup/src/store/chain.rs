@@ -1,0 +1,85 @@
+//! A hash map from a 32-bit key to several rows: 12 bytes an entry and 4 to 8 for its bucket.
+
+const END: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u32,
+    row: u32,
+    next: u32,
+}
+
+/// Keys may collide: who looks a row up checks it against what it knows of the row.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chain {
+    heads: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+impl Chain {
+    fn bucket(&self, key: u32) -> usize {
+        // The keys are bits of hashes, but of bands in their high bits too.
+        ((u64::from(key.wrapping_mul(0x9e37_79b1)) * self.heads.len() as u64) >> 32) as usize
+    }
+
+    pub(crate) fn insert(&mut self, key: u32, row: u32) {
+        if self.entries.len() >= self.heads.len() {
+            self.grow();
+        }
+        let bucket = self.bucket(key);
+        let at = self.entries.len() as u32;
+        if let Some(head) = self.heads.get_mut(bucket) {
+            let next = std::mem::replace(head, at);
+            self.entries.push(Entry { key, row, next });
+        }
+    }
+
+    fn grow(&mut self) {
+        self.heads = vec![END; (self.heads.len() * 2).max(64)];
+        for at in 0..self.entries.len() {
+            let Some(key) = self.entries.get(at).map(|entry| entry.key) else { break };
+            let bucket = self.bucket(key);
+            if let (Some(head), Some(entry)) =
+                (self.heads.get_mut(bucket), self.entries.get_mut(at))
+            {
+                entry.next = std::mem::replace(head, at as u32);
+            }
+        }
+    }
+
+    /// The rows of a key, newest first.
+    pub(crate) fn get(&self, key: u32) -> impl Iterator<Item = u32> + '_ {
+        let mut at = self.heads.get(self.bucket(key)).copied().unwrap_or(END);
+        std::iter::from_fn(move || {
+            while let Some(entry) = self.entries.get(at as usize) {
+                at = entry.next;
+                if entry.key == key {
+                    return Some(entry.row);
+                }
+            }
+            None
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.heads.len() * 4 + self.entries.len() * size_of::<Entry>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_a_key_is_found_newest_first() {
+        let mut chain = Chain::default();
+        assert_eq!(chain.get(3).count(), 0);
+        (0..10_000).for_each(|row| chain.insert(row % 997, row));
+        for key in 0..997 {
+            let rows: Vec<u32> = chain.get(key).collect();
+            let expected: Vec<u32> = (0..10_000).rev().filter(|row| row % 997 == key).collect();
+            assert_eq!(rows, expected);
+        }
+        assert_eq!(chain.get(997).count(), 0);
+    }
+}

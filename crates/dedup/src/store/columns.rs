@@ -1,0 +1,238 @@
+//! What is stored of documents, attribute by attribute: the same columns in the memtable and in a
+//! segment, so that a flush and a merge copy bytes.
+
+use crate::record::{DocId, Document, Record};
+use crate::{Fingerprint, SKETCH_SIZE, Sketch};
+
+/// Offset of a document that duplicates none.
+const NONE: u64 = u64::MAX;
+
+pub(crate) const HAS_DIGEST: u8 = 1;
+pub(crate) const HAS_SKETCH: u8 = 2;
+/// The document is in the tables: others can be its duplicates.
+pub(crate) const INDEXED: u8 = 4;
+
+/// The attributes of fixed width, in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Column {
+    Fingerprint = 0,
+    Flags = 1,
+    Tokens = 2,
+    Of = 3,
+    Site = 4,
+    Names = 5,
+    Time = 6,
+    Digest = 7,
+    Sketch = 8,
+    /// Where the key ends among all keys.
+    KeyEnd = 9,
+    /// The document's number less that of the segment's first; left out where there are no gaps.
+    Id = 10,
+}
+
+pub(crate) const COLUMNS: [Column; 11] = [
+    Column::Fingerprint,
+    Column::Flags,
+    Column::Tokens,
+    Column::Of,
+    Column::Site,
+    Column::Names,
+    Column::Time,
+    Column::Digest,
+    Column::Sketch,
+    Column::KeyEnd,
+    Column::Id,
+];
+
+impl Column {
+    /// Bytes a row.
+    pub(crate) const fn width(self) -> usize {
+        match self {
+            Self::Flags => 1,
+            Self::Tokens | Self::Id => 4,
+            Self::Fingerprint | Self::Of | Self::Site | Self::Time | Self::KeyEnd => 8,
+            Self::Names | Self::Digest => 16,
+            Self::Sketch => SKETCH_SIZE,
+        }
+    }
+
+    /// The byte of a row where the column is left out because every row has it.
+    pub(crate) const fn filler(self) -> u8 {
+        match self {
+            Self::Tokens | Self::Of => 0xff,
+            _ => 0,
+        }
+    }
+}
+
+/// One document as it is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) flags: u8,
+    pub(crate) tokens: u32,
+    pub(crate) of: Option<DocId>,
+    pub(crate) site: u64,
+    pub(crate) names: [u64; 2],
+    pub(crate) time: u64,
+    pub(crate) digest: Option<[u8; 16]>,
+    pub(crate) sketch: Option<Sketch>,
+    pub(crate) key: &'a [u8],
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(document: &Document<'a>, of: Option<DocId>, indexed: bool) -> Self {
+        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
+        Self {
+            fingerprint: document.fingerprint,
+            flags: flag(document.digest.is_some(), HAS_DIGEST)
+                | flag(document.sketch.is_some(), HAS_SKETCH)
+                | flag(indexed, INDEXED),
+            tokens: document.tokens,
+            of,
+            site: document.site,
+            names: document.names,
+            time: document.time,
+            digest: document.digest,
+            sketch: document.sketch,
+            key: document.key,
+        }
+    }
+
+    pub(crate) fn record(&self, id: DocId) -> Record {
+        Record {
+            id,
+            of: self.of,
+            fingerprint: self.fingerprint,
+            digest: self.digest,
+            sketch: self.sketch,
+            tokens: self.tokens,
+            site: self.site,
+            names: self.names,
+            time: self.time,
+            indexed: self.flags & INDEXED != 0,
+            key: self.key.to_vec(),
+        }
+    }
+
+    /// Appends the row to columns, of which the last is not kept in a memtable.
+    pub(crate) fn push(&self, columns: &mut [Vec<u8>; COLUMNS.len()], keys: &mut Vec<u8>) {
+        keys.extend_from_slice(self.key);
+        let key_end = keys.len() as u64;
+        for (column, out) in COLUMNS.iter().zip(columns) {
+            match column {
+                Column::Fingerprint => out.extend(self.fingerprint.bits().to_le_bytes()),
+                Column::Flags => out.push(self.flags),
+                Column::Tokens => out.extend(self.tokens.to_le_bytes()),
+                Column::Of => out.extend(self.of.unwrap_or(NONE).to_le_bytes()),
+                Column::Site => out.extend(self.site.to_le_bytes()),
+                Column::Names => self.names.iter().for_each(|name| out.extend(name.to_le_bytes())),
+                Column::Time => out.extend(self.time.to_le_bytes()),
+                Column::Digest => out.extend(self.digest.unwrap_or_default()),
+                Column::Sketch => match &self.sketch {
+                    Some(sketch) => out.extend(sketch.as_bytes()),
+                    None => out.extend([0; SKETCH_SIZE]),
+                },
+                Column::KeyEnd => out.extend(key_end.to_le_bytes()),
+                Column::Id => {}
+            }
+        }
+    }
+}
+
+/// The bytes of all columns of some documents; an empty one is left out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) rows: usize,
+    pub(crate) bytes: [&'a [u8]; COLUMNS.len()],
+    pub(crate) keys: &'a [u8],
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn bytes(&self, column: Column) -> &'a [u8] {
+        self.bytes.get(column as usize).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn field<const N: usize>(&self, column: Column, row: usize) -> [u8; N] {
+        let fields = self.bytes(column).as_chunks::<N>().0;
+        fields.get(row).copied().unwrap_or([column.filler(); N])
+    }
+
+    #[inline]
+    pub(crate) fn fingerprint(&self, row: usize) -> Fingerprint {
+        Fingerprint::from_bits(u64::from_le_bytes(self.field(Column::Fingerprint, row)))
+    }
+
+    #[inline]
+    pub(crate) fn flags(&self, row: usize) -> u8 {
+        let [flags] = self.field(Column::Flags, row);
+        flags
+    }
+
+    pub(crate) fn time(&self, row: usize) -> u64 {
+        u64::from_le_bytes(self.field(Column::Time, row))
+    }
+
+    pub(crate) fn digest(&self, row: usize) -> Option<[u8; 16]> {
+        (self.flags(row) & HAS_DIGEST != 0).then(|| self.field(Column::Digest, row))
+    }
+
+    pub(crate) fn sketch(&self, row: usize) -> Option<Sketch> {
+        let has = self.flags(row) & HAS_SKETCH != 0;
+        has.then(|| Sketch::from_bytes(self.field(Column::Sketch, row)))
+    }
+
+    pub(crate) fn of(&self, row: usize) -> Option<DocId> {
+        let of = u64::from_le_bytes(self.field(Column::Of, row));
+        (of != NONE).then_some(of)
+    }
+
+    /// Where the key of a row lies among all keys.
+    pub(crate) fn key_range(&self, row: usize) -> std::ops::Range<usize> {
+        let end = |row| u64::from_le_bytes(self.field(Column::KeyEnd, row)) as usize;
+        let start = if row == 0 { 0 } else { end(row - 1) };
+        start..end(row)
+    }
+
+    pub(crate) fn key(&self, row: usize) -> &'a [u8] {
+        self.keys.get(self.key_range(row)).unwrap_or_default()
+    }
+
+    pub(crate) fn row(&self, row: usize) -> Row<'a> {
+        let names = self.field::<16>(Column::Names, row);
+        let (names, _) = names.as_chunks::<8>();
+        let name = |i: usize| names.get(i).map_or(0, |name| u64::from_le_bytes(*name));
+        Row {
+            fingerprint: self.fingerprint(row),
+            flags: self.flags(row),
+            tokens: u32::from_le_bytes(self.field(Column::Tokens, row)),
+            of: self.of(row),
+            site: u64::from_le_bytes(self.field(Column::Site, row)),
+            names: [name(0), name(1)],
+            time: self.time(row),
+            digest: self.digest(row),
+            sketch: self.sketch(row),
+            key: self.key(row),
+        }
+    }
+
+    /// The number of a row's document, from the segment's first.
+    pub(crate) fn relative_id(&self, row: usize) -> u32 {
+        if self.bytes(Column::Id).is_empty() {
+            row as u32
+        } else {
+            u32::from_le_bytes(self.field(Column::Id, row))
+        }
+    }
+
+    /// The row of a document, if it is here.
+    pub(crate) fn row_of(&self, relative: u64) -> Option<usize> {
+        let ids = self.bytes(Column::Id).as_chunks::<4>().0;
+        if ids.is_empty() {
+            return usize::try_from(relative).ok().filter(|row| *row < self.rows);
+        }
+        let relative = u32::try_from(relative).ok()?;
+        ids.binary_search_by_key(&relative, |id| u32::from_le_bytes(*id)).ok()
+    }
+}

@@ -1,0 +1,246 @@
+//! What happens beside the writer: a full memtable becomes a segment, segments are merged.
+//!
+//! A job has its inputs to itself: the frozen memtable and the segments do not change, and the
+//! deletions are those of the moment it began. It is the only one that writes the manifest while it
+//! runs.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::deleted::Deleted;
+use super::journal;
+use super::manifest::{Manifest, SegmentLine};
+use super::segment::Segment;
+use super::segment::build::{MAX_ROWS, Plan, Source};
+use super::view::{Shared, read};
+use crate::dir::Directory;
+use crate::error::{Error, Result};
+use crate::plan;
+use crate::record::DocId;
+
+/// More live segments make each look-up slower.
+pub(crate) const MAX_SEGMENTS: usize = 6;
+/// A segment is merged with newer ones unless it has this many times their documents.
+const RATIO: u64 = 2;
+
+/// What a job needs.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) dir: Arc<dyn Directory>,
+    pub(crate) frozen: Option<Shared>,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) deleted: Arc<Deleted>,
+    pub(crate) recipe: String,
+    /// The first journal that is needed once the frozen memtable is a segment.
+    pub(crate) journal: u64,
+    pub(crate) closed: Option<(u64, u64)>,
+    /// The number of the next new file.
+    pub(crate) next: u64,
+    pub(crate) distance: u32,
+    pub(crate) budget: usize,
+    pub(crate) bytes_per_fingerprint: f64,
+    /// Merge everything into one segment.
+    pub(crate) whole: bool,
+}
+
+/// What a job leaves.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// Ranges of numbers from which the deleted documents of the job's beginning are gone.
+    pub(crate) cleaned: Vec<Range<DocId>>,
+    pub(crate) deleted: Arc<Deleted>,
+    pub(crate) next: u64,
+}
+
+pub(crate) type Running = JoinHandle<Result<Outcome>>;
+
+impl Job {
+    /// Does the work on a thread of its own.
+    pub(crate) fn spawn(self) -> Result<Running> {
+        let path = self.dir.path().to_owned();
+        let builder = std::thread::Builder::new().name("hapax-merge".to_owned());
+        builder.spawn(move || self.run()).map_err(Error::io(&path))
+    }
+
+    pub(crate) fn run(mut self) -> Result<Outcome> {
+        let started = Arc::clone(&self.deleted);
+        let mut kept = (*started).clone();
+        let mut cleaned = Vec::new();
+        if let Some(frozen) = self.frozen.take() {
+            let segment = self.flush(&frozen)?;
+            kept.forget(segment.ids());
+            cleaned.push(segment.ids());
+            self.segments.push(segment);
+            self.manifest(&kept)?;
+            self.remove_journals();
+        }
+        while let Some(range) = self.next_merge(&kept) {
+            let old: Vec<Arc<Segment>> =
+                self.segments.get(range.clone()).unwrap_or_default().to_vec();
+            let segment = self.merge(&old)?;
+            kept.forget(segment.ids());
+            cleaned.push(segment.ids());
+            self.segments.splice(range, [segment]);
+            self.manifest(&kept)?;
+            for segment in old {
+                // A file that another system does not let go is removed at the next open.
+                let _ = self.dir.remove(&segment.name);
+            }
+        }
+        Ok(Outcome { segments: self.segments, cleaned, deleted: started, next: self.next })
+    }
+
+    fn flush(&mut self, frozen: &Shared) -> Result<Arc<Segment>> {
+        let table = read(frozen);
+        let ids = table.base..table.end();
+        let dead = |row: &u32| self.deleted.contains(table.base + u64::from(*row));
+        let live = (self.deleted.count(ids.clone()) > 0)
+            .then(|| (0..table.rows() as u32).filter(|row| !dead(row)).collect());
+        let source = Source { columns: table.columns(), base: table.base, live };
+        self.write(ids, vec![source])
+    }
+
+    fn merge(&mut self, old: &[Arc<Segment>]) -> Result<Arc<Segment>> {
+        let mut sources = Vec::new();
+        for segment in old {
+            let columns = segment.columns()?;
+            let base = segment.ids().start;
+            let id = |row: &u32| base + u64::from(columns.relative_id(*row as usize));
+            let live = (self.deleted.count(segment.ids()) > 0).then(|| {
+                (0..columns.rows as u32).filter(|row| !self.deleted.contains(id(row))).collect()
+            });
+            sources.push(Source { columns, base, live });
+        }
+        let start = old.first().map_or(0, |segment| segment.ids().start);
+        let end = old.last().map_or(0, |segment| segment.ids().end);
+        self.write(start..end, sources)
+    }
+
+    fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
+        let rows = sources.iter().map(|source| source.columns.rows as u64).sum();
+        let (layout, packed) = plan::for_segment(rows, self.distance, self.bytes_per_fingerprint);
+        // The number of a file is that of its last document and what it was made of: unique, and
+        // the same on every run.
+        let name = format!("seg-{}-{}-{}", self.next, ids.start, ids.end);
+        let temporary = format!("{name}.tmp");
+        let plan = Plan { ids, sources, layout, packed, budget: self.budget };
+        plan.write(&*self.dir, &temporary).inspect_err(|_| {
+            // A full disk: make room at once.
+            let _ = self.dir.remove(&temporary);
+        })?;
+        let path = self.dir.path().join(&name);
+        self.dir.rename(&temporary, &name).map_err(Error::io(&path))?;
+        self.dir.sync().map_err(Error::io(self.dir.path()))?;
+        let contents = self.dir.contents(&name).map_err(Error::io(&path))?;
+        Segment::open(&path, &name, contents, self.distance, true).map(Arc::new)
+    }
+
+    fn manifest(&mut self, deleted: &Deleted) -> Result<()> {
+        let mut file = None;
+        if deleted.len() > 0 {
+            let name = format!("deleted-{}", self.next);
+            let write = || {
+                let mut out = self.dir.create(&name)?;
+                out.write(&deleted.encode())?;
+                out.sync()
+            };
+            write().map_err(Error::io(&self.dir.path().join(&name)))?;
+            // The name must be durable before the manifest that names it.
+            self.dir.sync().map_err(Error::io(self.dir.path()))?;
+            file = Some(name);
+        }
+        self.next += 1;
+        let line = |segment: &Arc<Segment>| SegmentLine {
+            name: segment.name.clone(),
+            bytes: segment.bytes,
+            ids: (segment.ids().start, segment.ids().end),
+        };
+        let manifest = Manifest {
+            recipe: self.recipe.clone(),
+            journal: self.journal,
+            closed: self.closed,
+            deleted: file.clone(),
+            segments: self.segments.iter().map(line).collect(),
+        };
+        manifest.write(&*self.dir)?;
+        for name in self.dir.list().unwrap_or_default() {
+            if name.starts_with("deleted-") && Some(&name) != file.as_ref() {
+                let _ = self.dir.remove(&name);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_journals(&self) {
+        for name in self.dir.list().unwrap_or_default() {
+            let number = name.strip_prefix("journal-").and_then(|number| number.parse().ok());
+            if number.is_some_and(|number: u64| number < self.journal) {
+                let _ = self.dir.remove(&journal::name(number.unwrap_or_default()));
+            }
+        }
+    }
+
+    /// Which neighbouring segments to merge next.
+    fn next_merge(&self, deleted: &Deleted) -> Option<Range<usize>> {
+        let rows: Vec<u64> = self.segments.iter().map(|segment| segment.footer.rows).collect();
+        if self.whole {
+            return (rows.len() > 1 || deleted.len() > 0 && !rows.is_empty())
+                .then_some(0..rows.len());
+        }
+        let emptier = |segment: &Arc<Segment>| {
+            segment.footer.rows > 0 && deleted.count(segment.ids()) > segment.footer.rows / 4
+        };
+        if let Some(place) = self.segments.iter().position(emptier) {
+            return Some(place..place + 1);
+        }
+        merge_of(&rows)
+    }
+}
+
+/// Segments grow geometrically: from old to new, each has at least [`RATIO`] times the documents of
+/// the next, and there are at most [`MAX_SEGMENTS`].
+fn merge_of(rows: &[u64]) -> Option<Range<usize>> {
+    let mut start = rows.len().checked_sub(1)?;
+    let mut total = rows.last().copied()?;
+    while let Some(before) = start.checked_sub(1)
+        && let Some(&older) = rows.get(before)
+        && older < RATIO * total
+        && older + total < MAX_ROWS
+    {
+        start = before;
+        total += older;
+    }
+    if start + 1 < rows.len() {
+        return Some(start..rows.len());
+    }
+    if rows.len() > MAX_SEGMENTS {
+        let sums = rows.windows(2).map(|pair| pair.iter().sum::<u64>()).enumerate();
+        let (place, sum) = sums.min_by_key(|(_, sum)| *sum)?;
+        return (sum < MAX_ROWS).then_some(place..place + 2);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_stay_few_and_each_document_is_rewritten_seldom() {
+        let mut rows: Vec<u64> = Vec::new();
+        let mut written = 0;
+        for _ in 0..1000 {
+            rows.push(1);
+            while let Some(range) = merge_of(&rows) {
+                let sum = rows[range.clone()].iter().sum();
+                written += sum;
+                rows.splice(range, [sum]);
+            }
+            assert!(rows.len() <= MAX_SEGMENTS, "{rows:?}");
+        }
+        assert_eq!(rows.iter().sum::<u64>(), 1000);
+        assert!(written < 12 * 1000, "{written}");
+    }
+}

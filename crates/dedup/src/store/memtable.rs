@@ -1,0 +1,138 @@
+//! The newest documents, in memory: what the journal holds and no segment yet.
+
+use super::chain::Chain;
+use super::columns::{COLUMNS, Column, Columns, INDEXED, Row};
+use super::{MAX_BAND_BUCKET, key_hash};
+use crate::hash::mix64;
+use crate::record::DocId;
+use crate::tables::{GrowingTables, Near};
+use crate::{Fingerprint, Layout};
+
+#[derive(Debug)]
+pub(crate) struct Memtable {
+    /// The number of its first document.
+    pub(crate) base: DocId,
+    rows: usize,
+    columns: [Vec<u8>; COLUMNS.len()],
+    keys: Vec<u8>,
+    tables: GrowingTables,
+    by_fingerprint: Chain,
+    by_digest: Chain,
+    by_key: Chain,
+    by_band: Chain,
+    pub(crate) duplicates: u64,
+    pub(crate) capped: u64,
+}
+
+impl Memtable {
+    pub(crate) fn new(base: DocId, layout: Layout) -> Self {
+        Self {
+            base,
+            rows: 0,
+            columns: Default::default(),
+            keys: Vec::new(),
+            tables: GrowingTables::new(layout),
+            by_fingerprint: Chain::default(),
+            by_digest: Chain::default(),
+            by_key: Chain::default(),
+            by_band: Chain::default(),
+            duplicates: 0,
+            capped: 0,
+        }
+    }
+
+    pub(crate) const fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The number of the next document.
+    pub(crate) const fn end(&self) -> DocId {
+        self.base + self.rows as u64
+    }
+
+    /// About how many bytes it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_band];
+        self.columns.iter().map(Vec::len).sum::<usize>()
+            + self.keys.len()
+            + chains.map(Chain::bytes).iter().sum::<usize>()
+            + self.tables.len() * self.tables.layout().leads().len() * 12
+    }
+
+    pub(crate) fn columns(&self) -> Columns<'_> {
+        let mut bytes: [&[u8]; COLUMNS.len()] = [&[]; COLUMNS.len()];
+        for (slot, column) in bytes.iter_mut().zip(&self.columns) {
+            *slot = column;
+        }
+        Columns { rows: self.rows, bytes, keys: &self.keys }
+    }
+
+    pub(crate) fn insert(&mut self, row: &Row<'_>) {
+        let number = self.rows as u32;
+        row.push(&mut self.columns, &mut self.keys);
+        self.rows += 1;
+        self.duplicates += u64::from(row.of.is_some());
+        self.by_key.insert(key_hash(row.key), number);
+        if row.flags & INDEXED == 0 {
+            return;
+        }
+        if let Some(digest) = row.digest {
+            self.by_digest.insert(digest_key(digest), number);
+        }
+        if self.rows_of(row.fingerprint).next().is_none() {
+            self.tables.insert_distinct(row.fingerprint);
+        }
+        self.by_fingerprint.insert(fingerprint_key(row.fingerprint), number);
+        for band in row.sketch.iter().flat_map(|sketch| sketch.bands()) {
+            if self.by_band.get(band_key(band)).take(MAX_BAND_BUCKET).count() < MAX_BAND_BUCKET {
+                self.by_band.insert(band_key(band), number);
+            } else {
+                self.capped += 1;
+            }
+        }
+    }
+
+    /// The rows with this fingerprint that are in the tables, newest first.
+    pub(crate) fn rows_of(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u32> + '_ {
+        let fields = self.columns.get(Column::Fingerprint as usize);
+        let fields = fields.map_or(&[][..], |column| column.as_chunks::<8>().0);
+        let bytes = fingerprint.bits().to_le_bytes();
+        let rows = self.by_fingerprint.get(fingerprint_key(fingerprint));
+        rows.filter(move |row| fields.get(*row as usize) == Some(&bytes))
+    }
+
+    pub(crate) fn rows_of_digest(&self, digest: [u8; 16]) -> impl Iterator<Item = u32> + '_ {
+        let columns = self.columns();
+        let rows = self.by_digest.get(digest_key(digest));
+        rows.filter(move |row| columns.digest(*row as usize) == Some(digest))
+    }
+
+    /// The rows with this key, newest first; all but the newest are deleted.
+    pub(crate) fn rows_of_key<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        let columns = self.columns();
+        self.by_key.get(key_hash(key)).filter(move |row| columns.key(*row as usize) == key)
+    }
+
+    /// The rows that share a band with a sketch; some of another band by a collision.
+    pub(crate) fn rows_of_band(&self, band: u64) -> impl Iterator<Item = u32> + '_ {
+        self.by_band.get(band_key(band))
+    }
+
+    pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
+        self.tables.near_each(query, visit);
+    }
+}
+
+fn fingerprint_key(fingerprint: Fingerprint) -> u32 {
+    (mix64(fingerprint.bits()) >> 32) as u32
+}
+
+/// The first four bytes: the digest is a hash already.
+pub(crate) fn digest_key(digest: [u8; 16]) -> u32 {
+    let [a, b, c, d, ..] = digest;
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn band_key(band: u64) -> u32 {
+    (mix64(band) >> 32) as u32
+}

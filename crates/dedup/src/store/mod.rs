@@ -1,0 +1,376 @@
+//! Documents, looked up by fingerprint and sketch, each stored once.
+
+mod chain;
+pub(crate) mod columns;
+mod compact;
+mod deleted;
+mod idmap;
+mod journal;
+mod manifest;
+mod memtable;
+mod open;
+mod options;
+mod segment;
+mod snapshot;
+mod view;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use self::journal::Journal;
+use self::writer::Writer;
+use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
+use crate::error::{Error, Result};
+use crate::policy::{Neighbour, Verdict};
+use crate::record::{DocId, Document, Record};
+use crate::{Fingerprint, hash};
+
+pub use self::options::Options;
+pub(crate) use self::segment::blocks::Checked;
+pub use self::snapshot::{Report, Snapshot};
+
+/// The version of the format on disk.
+pub(crate) const VERSION: u32 = 2;
+/// A band's list holds at most this many documents: a template that every page of a site shares
+/// would otherwise make each look-up slow. Hamming tables are never capped.
+pub const MAX_BAND_BUCKET: usize = 512;
+/// The longest key.
+pub const MAX_KEY: usize = u16::MAX as usize;
+
+/// Documents, looked up by fingerprint and sketch, each stored once.
+///
+/// On disk every commit is durable when it returns, and what was not committed is gone after a
+/// crash, whole. One process holds a folder at a time; in it, any number of threads may share a
+/// store: offers come one after the other, look-ups of a [`Snapshot`] run beside them, and commits
+/// that come at the same time share one sync.
+///
+/// New documents lie in memory and in a journal. When there are enough of them a thread writes them
+/// into a segment, and merges segments so that there are at most six; each segment's tables are
+/// arranged as [`plans`](crate::plans) finds best for their number.
+#[derive(Debug)]
+pub struct Store {
+    options: Options,
+    dir: Arc<dyn Directory>,
+    /// Taken before `writer` where both are needed.
+    log: Mutex<Log>,
+    writer: Mutex<Writer>,
+    /// Let go last.
+    _guard: Guard,
+}
+
+/// The journal, and up to which commit it is durable.
+#[derive(Debug)]
+struct Log {
+    journal: Journal,
+    durable: u64,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic leaves half done is in memory only: the writer is poisoned by its own flag.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Keys are looked up by 32 bits of their hash, and compared whole.
+pub(crate) fn key_hash(key: &[u8]) -> u32 {
+    (hash::FeatureHash::Fnv1aMix.hash(key) >> 32) as u32
+}
+
+impl Store {
+    /// A store in memory: the same segments and merges, in no folder.
+    ///
+    /// # Errors
+    /// [`Error::Distance`], [`Error::RecipeName`].
+    pub fn in_memory(options: Options) -> Result<Self> {
+        Self::open_in(Arc::new(MemDirectory::new()), options)
+    }
+
+    /// Opens or creates the store in `folder`.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if another process holds it, [`Error::Corrupt`], [`Error::Version`] and
+    /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system.
+    ///
+    /// # Complexity
+    /// Reads the footers of the segments, and of the journal what no segment holds yet.
+    pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let folder: PathBuf = folder.as_ref().to_owned();
+        let dir = FsDirectory::create(&folder).map_err(Error::io(&folder))?;
+        Self::open_with(Arc::new(dir), Some(&folder), options)
+    }
+
+    /// Opens or creates the store in a [`Directory`] of the caller's.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_in(dir: Arc<dyn Directory>, options: Options) -> Result<Self> {
+        Self::open_with(dir, None, options)
+    }
+
+    /// How many documents are stored, duplicates among them.
+    pub fn len(&self) -> u64 {
+        held(&self.writer).documents()
+    }
+
+    /// Whether none is stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of the next document. Numbers of deleted ones are not given again.
+    pub fn next_id(&self) -> DocId {
+        held(&self.writer).view.end
+    }
+
+    /// How many of the documents are duplicates.
+    pub fn duplicates(&self) -> u64 {
+        held(&self.writer).duplicates
+    }
+
+    /// How often a document was left out of a band's list because it was full.
+    pub fn capped_bands(&self) -> u64 {
+        held(&self.writer).capped()
+    }
+
+    /// What the last commit carried, see [`commit`](Self::commit).
+    pub fn payload(&self) -> Vec<u8> {
+        held(&self.writer).payload.clone()
+    }
+
+    /// The document offered under `key`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        held(&self.writer).id_of(key)
+    }
+
+    /// The document that `id` was discarded for, if it was.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn duplicate_of(&self, id: DocId) -> Result<Option<DocId>> {
+        let view = self.snapshot().view;
+        Ok(view.with_row(id, false, |row| row.of)?.flatten())
+    }
+
+    /// The whole record of a document; `None` if there is none of that number.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn record(&self, id: DocId) -> Result<Option<Record>> {
+        self.snapshot().record(id)
+    }
+
+    /// All stored documents that `document` duplicates by the policy, best first: equal text, then
+    /// by similarity, distance and age.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
+        self.snapshot().matches(document)
+    }
+
+    /// The documents whose fingerprints are within the policy's distance, with the distance,
+    /// nearest first, then oldest first. No other evidence is asked for.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn near(&self, fingerprint: Fingerprint) -> Result<Vec<(DocId, u32)>> {
+        self.snapshot().near(fingerprint)
+    }
+
+    /// Calls `visit` with the number of a query, a document within the distance, and the distance;
+    /// the look-ups of many queries overlap.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn near_many(
+        &self,
+        queries: &[Fingerprint],
+        visit: impl FnMut(usize, DocId, u32),
+    ) -> Result<()> {
+        self.snapshot().near_many(queries, visit)
+    }
+
+    /// The store as it stands now, for look-ups on other threads while this one goes on.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { view: held(&self.writer).view.clone() }
+    }
+
+    /// Looks a document up and inserts it, in one step: of two near-duplicates offered at the same
+    /// moment exactly one is new. The same key again is [`Verdict::Known`] and changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
+    pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
+        let mut verdicts =
+            held(&self.writer).offer(std::slice::from_ref(document), &self.options)?;
+        verdicts.pop().ok_or(Error::Poisoned)
+    }
+
+    /// [`offer`](Self::offer) for each document in order, with the look-ups in the segments done
+    /// together. The verdicts are the same.
+    ///
+    /// # Errors
+    /// As [`offer`](Self::offer); documents before the one that failed are inserted.
+    pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
+        held(&self.writer).offer(documents, &self.options)
+    }
+
+    /// Stores a document under a verdict that the caller has reached, as a duplicate of `of` or as
+    /// new. A key that is known keeps its first record, and its number is returned.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Poisoned`].
+    pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
+        held(&self.writer).insert(document, of, &self.options)
+    }
+
+    /// Removes a document; its key is unknown from here on, and nothing is a duplicate of it any
+    /// more. `false` if there is none of that number.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
+    pub fn delete(&self, id: DocId) -> Result<bool> {
+        held(&self.writer).delete(id)
+    }
+
+    /// Takes a discarded document back: it becomes a document like any other, which later ones can
+    /// duplicate, under a new number, which is returned. One that was not discarded keeps its own.
+    /// `None` if there is none of that number.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
+    pub fn restore(&self, id: DocId) -> Result<Option<DocId>> {
+        held(&self.writer).restore(id)
+    }
+
+    /// Deletes every document with a time before `before`, and returns how many. Documents without
+    /// a time (0) stay.
+    ///
+    /// # Errors
+    /// As [`delete`](Self::delete).
+    ///
+    /// # Complexity
+    /// Reads the times of all documents. Their space is given back by merges.
+    pub fn expire(&self, before: u64) -> Result<u64> {
+        held(&self.writer).expire(before)
+    }
+
+    /// Makes everything done before durable. `payload` comes back from [`payload`](Self::payload)
+    /// after the next open: a place for the caller's own positions, moved forward in the same
+    /// atomic step. Commits at the same time share one sync; the last one's payload stands for all.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
+    /// disk is unknown. [`Error::PayloadTooLong`] above 131,071 bytes.
+    pub fn commit(&self, payload: &[u8]) -> Result<()> {
+        if payload.len() > journal::MAX_PAYLOAD {
+            return Err(Error::PayloadTooLong(payload.len()));
+        }
+        let ticket = held(&self.writer).announce(payload)?;
+        let mut log = held(&self.log);
+        if log.durable >= ticket {
+            // Another commit took this one's documents along.
+            return Ok(());
+        }
+        let mut writer = held(&self.writer);
+        writer.usable()?;
+        let (batch, payload, ticket) = writer.take_batch();
+        // A full memtable is frozen with nothing in it that is not durable; else others go on
+        // offering while this thread waits for the disk.
+        let full = writer.is_full(&self.options).then_some(writer);
+        if let Err(error) = log.journal.commit(&batch, &payload) {
+            let mut writer = full.unwrap_or_else(|| held(&self.writer));
+            writer.poisoned = true;
+            return Err(error);
+        }
+        log.durable = ticket;
+        let freeze = full.is_some();
+        let mut writer = full.unwrap_or_else(|| held(&self.writer));
+        let result = writer.after_commit(&mut log.journal, freeze, &self.dir, &self.options);
+        writer.poisoned |= result.is_err();
+        result
+    }
+
+    /// Writes what is in memory into a segment and merges all segments into one. What was not
+    /// committed is committed first.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn compact(&self) -> Result<()> {
+        let payload = self.payload();
+        self.commit(&payload)?;
+        self.settle(true)
+    }
+
+    /// Waits until no merge is under way.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn wait(&self) -> Result<()> {
+        held(&self.writer).wait()
+    }
+
+    /// Writes what is durable but in memory only into a segment, so that the next open need not
+    /// read it from the journal.
+    fn settle(&self, whole: bool) -> Result<()> {
+        let mut log = held(&self.log);
+        let mut writer = held(&self.writer);
+        writer.usable()?;
+        let result = writer.settle(&mut log.journal, whole, &self.dir, &self.options);
+        writer.poisoned |= result.is_err();
+        result
+    }
+
+    /// Bytes of the store: its segments and its memory.
+    pub fn bytes(&self) -> u64 {
+        held(&self.writer).bytes()
+    }
+
+    /// The arrangement of each segment and how many documents it holds, oldest first.
+    pub fn segments(&self) -> Vec<(crate::Layout, u64)> {
+        let view = self.snapshot().view;
+        view.segments.iter().map(|s| (s.layout().clone(), s.footer.rows)).collect()
+    }
+
+    /// Checks every stored byte: all blocks against their checksums, and all tables against the
+    /// documents.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] for the first thing that is wrong.
+    pub fn check(&self) -> Result<Report> {
+        self.snapshot().check()
+    }
+
+    /// Closes the store in order. Dropping it does the same, but cannot report an error; nothing
+    /// that was committed is lost either way.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn close(self) -> Result<()> {
+        self.finish()
+    }
+
+    fn finish(&self) -> Result<()> {
+        let worth = {
+            let mut writer = held(&self.writer);
+            writer.wait()?;
+            writer.usable()?;
+            writer.worth_settling()
+        };
+        if worth {
+            self.settle(false)?;
+        }
+        let log = held(&self.log);
+        held(&self.writer).note_closed(&log.journal, &self.dir)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // The journal is the truth: what fails here only makes the next open slower.
+        let _ = self.finish();
+    }
+}

@@ -1,0 +1,253 @@
+//! Opening a store: what lies there, held against the manifest, and the journal read again.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use super::deleted::Deleted;
+use super::idmap::IdMap;
+use super::journal::{self, Batch, HEADER, Journal, Kind};
+use super::manifest::{self, Manifest};
+use super::memtable::Memtable;
+use super::segment::Segment;
+use super::view::{Shared, View};
+use super::writer::Writer;
+use super::{Log, Options, Store};
+use crate::Layout;
+use crate::dir::Directory;
+use crate::error::{Error, Result};
+use crate::record::decode;
+
+impl Store {
+    pub(super) fn open_with(
+        dir: Arc<dyn Directory>,
+        folder: Option<&Path>,
+        options: Options,
+    ) -> Result<Self> {
+        options.check()?;
+        let path = dir.path().to_owned();
+        let guard = dir.lock().map_err(Error::io(&path))?;
+        let guard = guard.ok_or_else(|| Error::Locked { path: path.join("LOCK") })?;
+        let manifest = match Manifest::read(&*dir)? {
+            Some(manifest) => manifest,
+            None => create(&*dir, &options)?,
+        };
+        if manifest.recipe != options.recipe {
+            return Err(Error::Recipe { stored: manifest.recipe, asked: options.recipe });
+        }
+        let (mut writer, last) = read_all(&*dir, folder, &manifest, &options)?;
+        let journal = Journal::resume(&*dir, last.number, last.length)?;
+        writer.ids.commit();
+        let log = Mutex::new(Log { journal, durable: 0 });
+        Ok(Self { options, dir, log, writer: Mutex::new(writer), _guard: guard })
+    }
+}
+
+/// A store of nothing. A crash on the way leaves a journal without a commit, which is made anew.
+fn create(dir: &dyn Directory, options: &Options) -> Result<Manifest> {
+    for name in dir.list().map_err(Error::io(dir.path()))? {
+        let journal = name == journal::name(1);
+        let contents = || dir.contents(&name).map_err(Error::io(&dir.path().join(&name)));
+        let fresh = journal && contents()?.len() <= HEADER;
+        if (name.starts_with("seg-") || name.starts_with("journal")) && !fresh {
+            return Err(Error::Corrupt {
+                path: dir.path().join(manifest::NAME),
+                offset: 0,
+                what: "it is missing, but the files of a store are there",
+            });
+        }
+    }
+    drop(Journal::create(dir, 1, None)?);
+    let manifest = Manifest::new(&options.recipe);
+    manifest.write(dir)?;
+    Ok(manifest)
+}
+
+/// The last journal, as far as it is committed.
+struct Last {
+    number: u64,
+    length: u64,
+}
+
+fn read_all(
+    dir: &dyn Directory,
+    folder: Option<&Path>,
+    manifest: &Manifest,
+    options: &Options,
+) -> Result<(Writer, Last)> {
+    let distance = options.policy.distance;
+    let (segments, end) = open_segments(dir, manifest, distance)?;
+    let deleted = match &manifest.deleted {
+        Some(name) => {
+            let path = dir.path().join(name);
+            let bytes = dir.contents(name).map_err(|error| missing(dir, name, error))?;
+            Deleted::decode(&path, &bytes)?
+        }
+        None => Deleted::default(),
+    };
+    let next = clean(dir, manifest)?;
+    let layout = Layout::for_distance(distance).map_err(|_| Error::Distance(distance))?;
+    let memtable = Memtable::new(end, layout.clone());
+    let active: Shared = Arc::new(RwLock::new(memtable));
+    let mut duplicates: u64 = segments.iter().map(|segment| segment.footer.duplicates).sum();
+    let mut view = View {
+        segments: Arc::new(segments),
+        frozen: None,
+        active,
+        deleted: Arc::default(),
+        end,
+        policy: options.policy,
+    };
+    for id in deleted.iter() {
+        let of = view.with_row(id, false, |row| row.of)?.flatten();
+        duplicates -= u64::from(of.is_some());
+    }
+    view.deleted = Arc::new(deleted);
+    let mut writer = Writer {
+        view,
+        payload: Vec::new(),
+        duplicates,
+        poisoned: false,
+        batch: Batch::default(),
+        ticket: 0,
+        ids: IdMap::default(),
+        job: None,
+        next,
+        journal: manifest.journal,
+        closed: manifest.closed,
+        layout,
+    };
+    let last = replay(dir, manifest, &mut writer)?;
+    writer.ids = IdMap::open(folder.map(|folder| folder.join("ids")).as_deref(), &writer.view)?;
+    Ok((writer, last))
+}
+
+fn missing(dir: &dyn Directory, name: &str, error: std::io::Error) -> Error {
+    let path = dir.path().join(name);
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Error::Corrupt {
+            path,
+            offset: 0,
+            what: "the manifest names it, but it is missing",
+        };
+    }
+    Error::Io { path, source: error }
+}
+
+fn open_segments(
+    dir: &dyn Directory,
+    manifest: &Manifest,
+    distance: u32,
+) -> Result<(Vec<Arc<Segment>>, u64)> {
+    let mut segments = Vec::new();
+    let mut end = 0;
+    for line in &manifest.segments {
+        let path = dir.path().join(&line.name);
+        let contents = dir.contents(&line.name).map_err(|error| missing(dir, &line.name, error))?;
+        let length = contents.len() as u64;
+        let segment = Segment::open(&path, &line.name, contents, distance, false)?;
+        let ids = segment.ids();
+        if length != line.bytes || (ids.start, ids.end) != line.ids || ids.start != end {
+            let what = "it is not the segment that the manifest names";
+            return Err(Error::Corrupt { path, offset: 0, what });
+        }
+        end = ids.end;
+        segments.push(Arc::new(segment));
+    }
+    Ok((segments, end))
+}
+
+/// Removes what a crash has left and nothing names, and returns the number of the next new file.
+fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
+    let named: HashSet<&str> = manifest
+        .segments
+        .iter()
+        .map(|line| line.name.as_str())
+        .chain(manifest.deleted.as_deref())
+        .collect();
+    let mut next = 1;
+    for name in dir.list().map_err(Error::io(dir.path()))? {
+        let mut parts = name.split(['-', '.']);
+        let kind = parts.next().unwrap_or_default();
+        let number = parts.next().and_then(|part| part.parse::<u64>().ok());
+        let ours = matches!(kind, "seg" | "deleted");
+        if ours && let Some(number) = number {
+            next = next.max(number + 1);
+        }
+        let old_journal = kind == "journal" && number.is_some_and(|n| n < manifest.journal);
+        if (ours || name.ends_with(".tmp")) && !named.contains(name.as_str()) || old_journal {
+            dir.remove(&name).map_err(Error::io(&dir.path().join(&name)))?;
+        }
+    }
+    Ok(next)
+}
+
+fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Result<Last> {
+    let names: HashSet<String> = dir.list().map_err(Error::io(dir.path()))?.into_iter().collect();
+    let mut number = manifest.journal;
+    loop {
+        let name = journal::name(number);
+        let path = dir.path().join(&name);
+        let mut bytes = dir.contents(&name).map_err(|error| missing(dir, &name, error))?;
+        let followed = names.contains(&journal::name(number + 1));
+        let next = dir.path().join(journal::name(number + 1));
+        // A journal that was being made when the power went is none yet.
+        let begun = followed && !is_begun(dir, number + 1).map_err(Error::io(&next))?;
+        let last = !followed || begun;
+        if begun {
+            dir.remove(&journal::name(number + 1)).map_err(Error::io(&next))?;
+        }
+        if last && number == manifest.journal && bytes.len() < HEADER && manifest.closed.is_none() {
+            // Not even a header reached the disk: nothing was ever acknowledged.
+            drop(Journal::create(dir, number, None)?);
+            bytes = dir.contents(&name).map_err(Error::io(&path))?;
+        }
+        let at_least = manifest.closed.filter(|c| c.0 == number).map_or(0, |closed| closed.1);
+        let mut failed = None;
+        let length = journal::replay(&path, &bytes, last, at_least, |kind, payload| {
+            match apply(writer, kind, payload) {
+                Ok(valid) => valid,
+                Err(error) => {
+                    failed = Some(error);
+                    false
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let length = length?;
+        if last {
+            return Ok(Last { number, length });
+        }
+        number += 1;
+    }
+}
+
+/// Whether a journal's first commit is there.
+fn is_begun(dir: &dyn Directory, number: u64) -> std::io::Result<bool> {
+    let bytes = dir.contents(&journal::name(number))?;
+    Ok(journal::has_commit(&bytes))
+}
+
+fn apply(writer: &mut Writer, kind: Kind, payload: &[u8]) -> Result<bool> {
+    match kind {
+        Kind::Commit => writer.payload = payload.to_vec(),
+        Kind::Record => match decode(payload) {
+            Some((id, row)) if id == writer.view.end => writer.remember(&row),
+            _ => return Ok(false),
+        },
+        Kind::Delete => {
+            let Some(id) = payload.try_into().ok().map(u64::from_le_bytes) else {
+                return Ok(false);
+            };
+            // Deleted before, and gone with a merge since: the segments may be newer.
+            let found =
+                writer.view.with_row(id, true, |row| (row.of.is_some(), row.key.to_vec()))?;
+            if let Some((was_duplicate, key)) = found {
+                writer.forget(id, was_duplicate, &key);
+            }
+        }
+    }
+    Ok(true)
+}

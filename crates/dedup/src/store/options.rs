@@ -1,0 +1,52 @@
+use super::manifest::MAX_RECIPE;
+use crate::error::{Error, Result};
+use crate::policy::Policy;
+
+/// How a [`Store`](crate::Store) is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Thresholds of the decision. The distance may be another one than last time: the tables stay,
+    /// only how far they are probed changes.
+    pub policy: Policy,
+    /// The name of what made the fingerprints: normalisation, features, weights, hash. Stored, and
+    /// checked at each open, for fingerprints of two recipes never compare. Default `"custom"`.
+    pub recipe: String,
+    /// Put duplicates into the tables too, so that later documents can match them. Default off.
+    pub keep_duplicates: bool,
+    /// From so many documents on, what is in memory becomes a segment at the next commit. Default
+    /// 262,144.
+    pub memtable_documents: usize,
+    /// The same by bytes. Default 64 MiB.
+    pub memtable_bytes: usize,
+    /// Bytes of tables held in memory while a segment is written. Default 1 GiB.
+    pub merge_bytes: usize,
+    /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
+    /// Default: what is fastest for their number, at most 75.
+    pub bytes_per_fingerprint: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            policy: Policy::default(),
+            recipe: "custom".to_owned(),
+            keep_duplicates: false,
+            memtable_documents: 1 << 18,
+            memtable_bytes: 64 << 20,
+            merge_bytes: 1 << 30,
+            bytes_per_fingerprint: 75.0,
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.policy.distance > crate::MAX_DISTANCE {
+            return Err(Error::Distance(self.policy.distance));
+        }
+        if self.recipe.len() > MAX_RECIPE || self.recipe.contains(['\n', '\r']) {
+            return Err(Error::RecipeName);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,224 @@
+//! A segment: documents and their tables in one file that never changes.
+
+pub(crate) mod blocks;
+pub(crate) mod build;
+mod check;
+pub(crate) mod footer;
+mod postings;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use self::blocks::Checked;
+use self::build::LISTED;
+use self::footer::Footer;
+use super::columns::{COLUMNS, Column, Columns, Row};
+use super::memtable::digest_key;
+use crate::dir::Contents;
+use crate::error::Result;
+use crate::record::DocId;
+use crate::store::key_hash;
+use crate::tables::table::Shape;
+use crate::tables::{Near, Simd, Stored, Tables};
+use crate::{Error, Fingerprint, Layout};
+
+/// An open segment.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) name: String,
+    pub(crate) footer: Footer,
+    pub(crate) bytes: u64,
+    data: Checked,
+    /// For the layout's own distance or for that of the store.
+    tables: Tables,
+}
+
+impl Segment {
+    /// Opens a segment's bytes, to be asked for neighbours within `distance`. `trusted`: they were
+    /// written by this process a moment ago.
+    pub(crate) fn open(
+        path: &Path,
+        name: &str,
+        contents: Contents,
+        distance: u32,
+        trusted: bool,
+    ) -> Result<Self> {
+        let footer = Footer::decode(path, &contents)?;
+        let leads: Vec<_> = footer.tables.iter().map(|table| table.lead).collect();
+        let layout = Layout::stored(leads, footer.distance);
+        let tables = footer.tables.iter().map(|table| Stored {
+            shape: Shape::with_bits(table.lead, table.directory_bits, table.width < 8),
+            directory: table.directory.clone(),
+            entries: table.entries.clone(),
+        });
+        let bytes = contents.len() as u64;
+        let data = contents.0;
+        let tables =
+            Tables::from_parts(layout, tables.collect(), Arc::clone(&data), Simd::detect());
+        let tables = tables.with_distance(distance).map_err(|_| Error::Distance(distance))?;
+        let crcs = footer.crcs.clone();
+        let data = Checked::new(path, data, footer.body, crcs, trusted);
+        Ok(Self { name: name.to_owned(), bytes, data, tables, footer })
+    }
+
+    pub(crate) fn ids(&self) -> Range<DocId> {
+        self.footer.ids.clone()
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        self.tables.layout()
+    }
+
+    /// All columns; what is read of them must be touched first.
+    fn columns_untouched(&self) -> Columns<'_> {
+        let bytes = |range: &Range<usize>| self.data.data.get(range.clone()).unwrap_or_default();
+        let mut all: [&[u8]; COLUMNS.len()] = [&[]; COLUMNS.len()];
+        for (slot, range) in all.iter_mut().zip(&self.footer.columns) {
+            *slot = bytes(range);
+        }
+        Columns { rows: self.footer.rows as usize, bytes: all, keys: bytes(&self.footer.keys) }
+    }
+
+    /// All columns, every byte of them checked.
+    pub(crate) fn columns(&self) -> Result<Columns<'_>> {
+        for range in self.footer.columns.iter().chain([&self.footer.keys]) {
+            self.data.touch(range.clone())?;
+        }
+        Ok(self.columns_untouched())
+    }
+
+    fn touch_field(&self, column: Column, row: usize) -> Result<()> {
+        let range = self.footer.columns.get(column as usize).cloned().unwrap_or_default();
+        if range.is_empty() {
+            return Ok(());
+        }
+        let at = range.start + row * column.width();
+        self.data.touch(at..at + column.width())
+    }
+
+    /// One row without its key.
+    pub(crate) fn evidence(&self, row: usize) -> Result<Row<'_>> {
+        for column in COLUMNS {
+            if !matches!(column, Column::KeyEnd | Column::Id) {
+                self.touch_field(column, row)?;
+            }
+        }
+        let columns = self.columns_untouched();
+        Ok(Columns { keys: &[], ..columns }.row(row))
+    }
+
+    pub(crate) fn row(&self, row: usize) -> Result<Row<'_>> {
+        let mut found = self.evidence(row)?;
+        found.key = self.key(row)?;
+        Ok(found)
+    }
+
+    fn key(&self, row: usize) -> Result<&[u8]> {
+        self.touch_field(Column::KeyEnd, row)?;
+        self.touch_field(Column::KeyEnd, row.saturating_sub(1))?;
+        let (columns, keys) = (self.columns_untouched(), &self.footer.keys);
+        let range = columns.key_range(row);
+        if range.start > range.end || range.end > keys.len() {
+            return Err(self.data.corrupt(keys.start, "a key ends outside of its section"));
+        }
+        self.data.get(keys.start + range.start..keys.start + range.end)
+    }
+
+    /// The row of a document, if it is here and was not removed by a merge.
+    pub(crate) fn row_of(&self, id: DocId) -> Result<Option<usize>> {
+        let Some(relative) = id.checked_sub(self.footer.ids.start) else { return Ok(None) };
+        let ids = self.footer.columns.get(Column::Id as usize).cloned().unwrap_or_default();
+        self.data.touch(ids)?;
+        Ok(self.columns_untouched().row_of(relative))
+    }
+
+    pub(crate) fn id(&self, row: u32) -> Result<DocId> {
+        self.touch_field(Column::Id, row as usize)?;
+        let relative = self.columns_untouched().relative_id(row as usize);
+        Ok(self.footer.ids.start + u64::from(relative))
+    }
+
+    /// Calls `visit` with the number of a query, a row and how near it is.
+    pub(crate) fn near_many(
+        &self,
+        queries: &[Fingerprint],
+        mut visit: impl FnMut(usize, u32, Near),
+    ) -> Result<()> {
+        if self.tables.is_empty() {
+            return Ok(());
+        }
+        let mut found: Vec<(usize, usize, Near)> = Vec::new();
+        self.tables.look_checked(queries, &self.data, |query, place, near| {
+            found.push((query, place, near));
+        })?;
+        for (query, place, near) in found {
+            let place = if near.table == 0 {
+                Some(place)
+            } else {
+                self.tables.rank_checked(near.fingerprint, &self.data)?
+            };
+            let place = place.ok_or_else(|| {
+                self.data.corrupt(0, "a fingerprint of one table is missing in the first")
+            })?;
+            self.documents_at(place, |row| visit(query, row, near))?;
+        }
+        Ok(())
+    }
+
+    /// The rows of the fingerprint at a place of the first table.
+    fn documents_at(&self, place: usize, mut visit: impl FnMut(u32)) -> Result<()> {
+        let row = self.word(&self.footer.documents, place)?;
+        if row & LISTED == 0 {
+            visit(row);
+            return Ok(());
+        }
+        let at = (row & !LISTED) as usize;
+        let count = self.word(&self.footer.lists, at)? as usize;
+        for place in at + 1..=at + count {
+            visit(self.word(&self.footer.lists, place)?);
+        }
+        Ok(())
+    }
+
+    fn word(&self, section: &Range<usize>, place: usize) -> Result<u32> {
+        let at = section.start + 4 * place;
+        if at + 4 > section.end {
+            return Err(self.data.corrupt(at, "a list ends outside of its section"));
+        }
+        let four = self.data.get(at..at + 4)?.first_chunk::<4>().copied().unwrap_or_default();
+        Ok(u32::from_le_bytes(four))
+    }
+
+    pub(crate) fn rows_of_digest(&self, digest: [u8; 16]) -> Result<Vec<u32>> {
+        let mut rows = Vec::new();
+        let key = digest_key(digest);
+        self.footer.by_digest.get(&self.data, 0, key, |row| rows.push(row))?;
+        let mut equal = Vec::new();
+        for row in rows {
+            self.touch_field(Column::Flags, row as usize)?;
+            self.touch_field(Column::Digest, row as usize)?;
+            if self.columns_untouched().digest(row as usize) == Some(digest) {
+                equal.push(row);
+            }
+        }
+        Ok(equal)
+    }
+
+    pub(crate) fn rows_of_band(&self, band: u64, visit: impl FnMut(u32)) -> Result<()> {
+        self.footer.by_band.get(&self.data, (band >> 32) as u32, band as u32, visit)
+    }
+
+    /// The rows with this key, in ascending order; all but the last are deleted.
+    pub(crate) fn rows_of_key(&self, key: &[u8]) -> Result<Vec<u32>> {
+        let mut rows = Vec::new();
+        self.footer.by_key.get(&self.data, 0, key_hash(key), |row| rows.push(row))?;
+        let mut equal = Vec::new();
+        for row in rows {
+            if self.key(row as usize)? == key {
+                equal.push(row);
+            }
+        }
+        Ok(equal)
+    }
+}

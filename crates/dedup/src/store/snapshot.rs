@@ -1,0 +1,99 @@
+use super::view::{View, read};
+use crate::Fingerprint;
+use crate::error::Result;
+use crate::policy::Neighbour;
+use crate::record::{DocId, Document, Record};
+
+/// A store as it stood at one moment. Cheap to make, to clone and to send; it holds on to the
+/// segments of its moment, also when they have been merged away.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    pub(super) view: View,
+}
+
+/// What [`Store::check`](crate::Store::check) has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Segments.
+    pub segments: usize,
+    /// Documents in segments.
+    pub documents: u64,
+    /// Bytes of the segments.
+    pub bytes: u64,
+    /// Documents in memory, which the journal holds.
+    pub in_journal: u64,
+}
+
+impl Snapshot {
+    /// The number that the next document had at that moment.
+    pub const fn next_id(&self) -> DocId {
+        self.view.end
+    }
+
+    /// The document offered under `key`.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`](crate::Error::Corrupt) from a segment; as for all of these.
+    pub fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        self.view.id_of(key)
+    }
+
+    /// The whole record of a document.
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn record(&self, id: DocId) -> Result<Option<Record>> {
+        self.view.record(id)
+    }
+
+    /// All documents that are stored, in the order of their numbers.
+    pub fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
+        (0..self.view.end).filter_map(|id| self.record(id).transpose())
+    }
+
+    /// See [`Store::matches`](crate::Store::matches).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
+        let proposed = self.view.propose_from_segments(std::slice::from_ref(document))?;
+        self.view.matches(document, proposed.into_iter().next().unwrap_or_default())
+    }
+
+    /// See [`Store::near`](crate::Store::near).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn near(&self, fingerprint: Fingerprint) -> Result<Vec<(DocId, u32)>> {
+        let mut found = Vec::new();
+        self.near_many(&[fingerprint], |_, id, distance| found.push((id, distance)))?;
+        found.sort_unstable_by_key(|&(id, distance)| (distance, id));
+        Ok(found)
+    }
+
+    /// See [`Store::near_many`](crate::Store::near_many).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn near_many(
+        &self,
+        queries: &[Fingerprint],
+        mut visit: impl FnMut(usize, DocId, u32),
+    ) -> Result<()> {
+        self.view.near_many(queries, |number, id, distance, _| visit(number, id, distance))
+    }
+
+    pub(super) fn check(&self) -> Result<Report> {
+        let mut report = Report::default();
+        for segment in self.view.segments.iter() {
+            segment.check()?;
+            report.segments += 1;
+            report.documents += segment.footer.rows;
+            report.bytes += segment.bytes;
+        }
+        for table in self.view.frozen.iter().chain([&self.view.active]) {
+            report.in_journal += read(table).rows() as u64;
+        }
+        Ok(report)
+    }
+}

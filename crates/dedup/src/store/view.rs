@@ -1,0 +1,273 @@
+//! Documents as they stood at one moment, in segments and memtables, and the look-ups in them.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use super::MAX_BAND_BUCKET;
+use super::columns::Row;
+use super::deleted::Deleted;
+use super::memtable::Memtable;
+use super::segment::Segment;
+use crate::Fingerprint;
+use crate::error::Result;
+use crate::policy::{Level, Neighbour, Policy, Side};
+use crate::record::{DocId, Document, Record};
+
+/// A memtable that its writer appends to while others read.
+pub(crate) type Shared = Arc<RwLock<Memtable>>;
+
+pub(crate) fn read(table: &Shared) -> RwLockReadGuard<'_, Memtable> {
+    // A panic in between leaves at worst a row that no table names.
+    table.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Cheap to clone: a snapshot.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) segments: Arc<Vec<Arc<Segment>>>,
+    /// The one that becomes a segment, and the one that is written.
+    pub(crate) frozen: Option<Shared>,
+    pub(crate) active: Shared,
+    pub(crate) deleted: Arc<Deleted>,
+    /// Documents from here on came later than the snapshot.
+    pub(crate) end: DocId,
+    pub(crate) policy: Policy,
+}
+
+/// A document that something proposes as a duplicate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Candidate {
+    id: DocId,
+    level: Level,
+    table: Option<usize>,
+}
+
+impl View {
+    fn memtables(&self) -> impl Iterator<Item = &Shared> {
+        self.frozen.iter().chain([&self.active])
+    }
+
+    fn visible(&self, id: DocId) -> bool {
+        id < self.end && !self.deleted.contains(id)
+    }
+
+    /// Calls `look` with the row of a document, without its key; `None` if there is none.
+    fn evidence<T>(&self, id: DocId, look: impl FnOnce(&Row<'_>) -> T) -> Result<Option<T>> {
+        self.with_row(id, false, look)
+    }
+
+    pub(crate) fn record(&self, id: DocId) -> Result<Option<Record>> {
+        self.with_row(id, true, |row| row.record(id))
+    }
+
+    pub(crate) fn with_row<T>(
+        &self,
+        id: DocId,
+        key: bool,
+        look: impl FnOnce(&Row<'_>) -> T,
+    ) -> Result<Option<T>> {
+        if !self.visible(id) {
+            return Ok(None);
+        }
+        for table in self.memtables() {
+            let table = read(table);
+            if id >= table.base && id < table.end() {
+                return Ok(Some(look(&table.columns().row((id - table.base) as usize))));
+            }
+        }
+        let place = self.segments.partition_point(|segment| segment.ids().end <= id);
+        let Some(segment) = self.segments.get(place) else { return Ok(None) };
+        let Some(row) = segment.row_of(id)? else { return Ok(None) };
+        let row = if key { segment.row(row)? } else { segment.evidence(row)? };
+        Ok(Some(look(&row)))
+    }
+
+    /// The document with this key.
+    pub(crate) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        for table in [Some(&self.active), self.frozen.as_ref()].into_iter().flatten() {
+            let table = read(table);
+            let rows = table.rows_of_key(key).map(|row| table.base + u64::from(row));
+            if let Some(id) = rows.filter(|id| self.visible(*id)).max() {
+                return Ok(Some(id));
+            }
+        }
+        for segment in self.segments.iter().rev() {
+            for row in segment.rows_of_key(key)?.into_iter().rev() {
+                let id = segment.id(row)?;
+                if self.visible(id) {
+                    return Ok(Some(id));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Documents within the distance of each query: number of the query, document, distance.
+    pub(crate) fn near_many(
+        &self,
+        queries: &[Fingerprint],
+        mut visit: impl FnMut(usize, DocId, u32, usize),
+    ) -> Result<()> {
+        self.near_in_segments(queries, &mut visit)?;
+        for (number, &query) in queries.iter().enumerate() {
+            self.near_in_memtables(query, |id, distance, table| visit(number, id, distance, table));
+        }
+        Ok(())
+    }
+
+    fn near_in_segments(
+        &self,
+        queries: &[Fingerprint],
+        visit: &mut dyn FnMut(usize, DocId, u32, usize),
+    ) -> Result<()> {
+        for segment in self.segments.iter() {
+            let mut error = None;
+            segment.near_many(queries, |query, row, near| match segment.id(row) {
+                Ok(id) if self.visible(id) => visit(query, id, near.distance, near.table),
+                Ok(_) => {}
+                Err(found) => error = Some(found),
+            })?;
+            if let Some(error) = error {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn near_in_memtables(&self, query: Fingerprint, mut visit: impl FnMut(DocId, u32, usize)) {
+        for table in self.memtables() {
+            let table = read(table);
+            table.near_each(query, |near| {
+                for row in table.rows_of(near.fingerprint) {
+                    let id = table.base + u64::from(row);
+                    if self.visible(id) {
+                        visit(id, near.distance, near.table);
+                    }
+                }
+            });
+        }
+    }
+
+    /// What the segments propose for each document; they do not change while a batch is decided.
+    pub(crate) fn propose_from_segments(
+        &self,
+        documents: &[Document<'_>],
+    ) -> Result<Vec<Vec<Candidate>>> {
+        let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); documents.len()];
+        if self.segments.is_empty() {
+            return Ok(found);
+        }
+        let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
+        self.near_in_segments(&queries, &mut |number, id, _, table| {
+            if let Some(found) = found.get_mut(number) {
+                found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
+            }
+        })?;
+        for (document, found) in documents.iter().zip(&mut found) {
+            for segment in self.segments.iter() {
+                if let Some(digest) = document.digest {
+                    for row in segment.rows_of_digest(digest)? {
+                        let id = segment.id(row)?;
+                        found.push(Candidate { id, level: Level::Text, table: None });
+                    }
+                }
+            }
+            let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
+                continue;
+            };
+            for (number, band) in sketch.bands().into_iter().enumerate() {
+                let mut left = MAX_BAND_BUCKET;
+                for segment in self.segments.iter() {
+                    let mut rows = Vec::new();
+                    segment.rows_of_band(band, |row| rows.push(row))?;
+                    for row in rows.into_iter().take(left) {
+                        let id = segment.id(row)?;
+                        found.push(Candidate { id, level: Level::Sketch, table: Some(number) });
+                        left -= 1;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn propose_from_memtables(&self, document: &Document<'_>, found: &mut Vec<Candidate>) {
+        self.near_in_memtables(document.fingerprint, |id, _, table| {
+            found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
+        });
+        for table in self.memtables() {
+            let table = read(table);
+            let id = |row: u32| table.base + u64::from(row);
+            if let Some(digest) = document.digest {
+                found.extend(table.rows_of_digest(digest).map(|row| Candidate {
+                    id: id(row),
+                    level: Level::Text,
+                    table: None,
+                }));
+            }
+            let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
+                continue;
+            };
+            for (number, band) in sketch.bands().into_iter().enumerate() {
+                found.extend(table.rows_of_band(band).map(|row| Candidate {
+                    id: id(row),
+                    level: Level::Sketch,
+                    table: Some(number),
+                }));
+            }
+        }
+    }
+
+    /// All documents that this one duplicates by the policy, best first, given what the segments
+    /// propose.
+    pub(crate) fn matches(
+        &self,
+        document: &Document<'_>,
+        mut found: Vec<Candidate>,
+    ) -> Result<Vec<Neighbour>> {
+        if document.tokens == 0 {
+            return Ok(Vec::new());
+        }
+        self.propose_from_memtables(document, &mut found);
+        // The strongest level that proposes a document speaks for it.
+        found.sort_unstable();
+        found.dedup_by_key(|candidate| candidate.id);
+        let side = Side {
+            sketch: document.sketch.as_ref(),
+            tokens: document.tokens,
+            site: document.site,
+            names: document.names,
+        };
+        let mut matches = Vec::new();
+        for Candidate { id, level, table } in found {
+            let neighbour = self.evidence(id, |row| {
+                let other = Side {
+                    sketch: row.sketch.as_ref(),
+                    tokens: row.tokens,
+                    site: row.site,
+                    names: row.names,
+                };
+                let (similarity, similarity_threshold) = self.policy.confirm(level, side, other)?;
+                let fingerprint = row.fingerprint;
+                let distance = document.fingerprint.distance(fingerprint);
+                Some(Neighbour {
+                    id,
+                    fingerprint,
+                    distance,
+                    similarity,
+                    similarity_threshold,
+                    level,
+                    table,
+                })
+            })?;
+            matches.extend(neighbour.flatten());
+        }
+        matches.sort_by(|a, b| {
+            (b.level == Level::Text)
+                .cmp(&(a.level == Level::Text))
+                .then(b.similarity.unwrap_or(0.0).total_cmp(&a.similarity.unwrap_or(0.0)))
+                .then(a.distance.cmp(&b.distance))
+                .then(a.id.cmp(&b.id))
+        });
+        Ok(matches)
+    }
+}

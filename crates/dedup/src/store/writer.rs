@@ -1,0 +1,345 @@
+//! The one who changes a store.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::columns::Row;
+use super::compact::{Job, Outcome, Running};
+use super::idmap::IdMap;
+use super::journal::{Batch, Journal, Kind};
+use super::manifest::Manifest;
+use super::memtable::Memtable;
+use super::view::{View, read};
+use super::{MAX_KEY, Options};
+use crate::Layout;
+use crate::dir::Directory;
+use crate::error::{Error, Result};
+use crate::policy::Verdict;
+use crate::record::{DocId, Document, encode};
+
+/// So few documents are read from the journal at the next open as fast as from a segment.
+const FEW: usize = 4096;
+
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// Everything up to now.
+    pub(super) view: View,
+    pub(super) payload: Vec<u8>,
+    pub(super) duplicates: u64,
+    /// A write failed: what is on disk is unknown.
+    pub(super) poisoned: bool,
+    /// What was done since the last commit.
+    pub(super) batch: Batch,
+    /// The number of the last commit that was asked for.
+    pub(super) ticket: u64,
+    pub(super) ids: IdMap,
+    pub(super) job: Option<Running>,
+    /// The number of the next new file.
+    pub(super) next: u64,
+    /// The first journal that is needed, and what is known of the last one's length.
+    pub(super) journal: u64,
+    pub(super) closed: Option<(u64, u64)>,
+    /// Of the memtables.
+    pub(super) layout: Layout,
+}
+
+impl Writer {
+    pub(super) fn usable(&self) -> Result<()> {
+        if self.poisoned { Err(Error::Poisoned) } else { Ok(()) }
+    }
+
+    pub(super) fn documents(&self) -> u64 {
+        let segments: u64 = self.view.segments.iter().map(|segment| segment.footer.rows).sum();
+        let memory: u64 = self.memtables().map(|table| read(table).rows() as u64).sum();
+        (segments + memory).saturating_sub(self.view.deleted.len())
+    }
+
+    pub(super) fn capped(&self) -> u64 {
+        let segments: u64 = self.view.segments.iter().map(|segment| segment.footer.capped).sum();
+        segments + self.memtables().map(|table| read(table).capped).sum::<u64>()
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        let segments: u64 = self.view.segments.iter().map(|segment| segment.bytes).sum();
+        segments + self.memtables().map(|table| read(table).bytes() as u64).sum::<u64>()
+    }
+
+    fn memtables(&self) -> impl Iterator<Item = &super::view::Shared> {
+        self.view.frozen.iter().chain([&self.view.active])
+    }
+
+    pub(super) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        // The map is a cache: what it says is held against the record, what it does not know is
+        // looked up.
+        if let Some(id) = self.ids.get(key)
+            && self.view.with_row(id, true, |row| row.key == key)? == Some(true)
+        {
+            return Ok(Some(id));
+        }
+        self.view.id_of(key)
+    }
+
+    pub(super) fn offer(
+        &mut self,
+        documents: &[Document<'_>],
+        options: &Options,
+    ) -> Result<Vec<Verdict>> {
+        self.usable()?;
+        let proposed = self.view.propose_from_segments(documents)?;
+        let mut verdicts = Vec::with_capacity(documents.len());
+        for (document, proposed) in documents.iter().zip(proposed) {
+            if let Some(id) = self.id_of(document.key)? {
+                verdicts.push(Verdict::Known(id));
+                continue;
+            }
+            let best = self.view.matches(document, proposed)?.into_iter().next();
+            let id = self.insert_new(document, best.map(|best| best.id), options)?;
+            verdicts.push(match best {
+                Some(of) => Verdict::Duplicate { id, of },
+                None => Verdict::New(id),
+            });
+        }
+        Ok(verdicts)
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        document: &Document<'_>,
+        of: Option<DocId>,
+        options: &Options,
+    ) -> Result<DocId> {
+        self.usable()?;
+        match self.id_of(document.key)? {
+            Some(id) => Ok(id),
+            None => self.insert_new(document, of, options),
+        }
+    }
+
+    fn insert_new(
+        &mut self,
+        document: &Document<'_>,
+        of: Option<DocId>,
+        options: &Options,
+    ) -> Result<DocId> {
+        if document.key.len() > MAX_KEY {
+            return Err(Error::KeyTooLong(document.key.len()));
+        }
+        let indexed = document.tokens > 0 && (of.is_none() || options.keep_duplicates);
+        let row = Row::new(document, of, indexed);
+        let id = self.view.end;
+        self.batch.append(Kind::Record, |out| encode(id, &row, out));
+        self.remember(&row);
+        Ok(id)
+    }
+
+    /// Puts a row into memory, under the next number.
+    pub(super) fn remember(&mut self, row: &Row<'_>) {
+        let mut table = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
+        table.insert(row);
+        drop(table);
+        self.duplicates += u64::from(row.of.is_some());
+        self.ids.insert(row.key, self.view.end);
+        self.view.end += 1;
+    }
+
+    pub(super) fn delete(&mut self, id: DocId) -> Result<bool> {
+        self.usable()?;
+        let Some((was_duplicate, key)) =
+            self.view.with_row(id, true, |row| (row.of.is_some(), row.key.to_vec()))?
+        else {
+            return Ok(false);
+        };
+        self.batch.append(Kind::Delete, |out| out.extend(id.to_le_bytes()));
+        self.forget(id, was_duplicate, &key);
+        Ok(true)
+    }
+
+    pub(super) fn forget(&mut self, id: DocId, was_duplicate: bool, key: &[u8]) {
+        Arc::make_mut(&mut self.view.deleted).insert(id);
+        self.duplicates -= u64::from(was_duplicate);
+        self.ids.remove(key);
+    }
+
+    pub(super) fn restore(&mut self, id: DocId) -> Result<Option<DocId>> {
+        self.usable()?;
+        let Some(record) = self.view.record(id)? else { return Ok(None) };
+        if record.of.is_none() {
+            return Ok(Some(id));
+        }
+        self.delete(id)?;
+        let document = record.document();
+        let row = Row::new(&document, None, document.tokens > 0);
+        let id = self.view.end;
+        self.batch.append(Kind::Record, |out| encode(id, &row, out));
+        self.remember(&row);
+        Ok(Some(id))
+    }
+
+    pub(super) fn expire(&mut self, before: u64) -> Result<u64> {
+        let mut old = Vec::new();
+        for segment in self.view.segments.iter() {
+            let columns = segment.columns()?;
+            let expired = (0..columns.rows).filter(|row| (1..before).contains(&columns.time(*row)));
+            let start = segment.ids().start;
+            old.extend(expired.map(|row| start + u64::from(columns.relative_id(row))));
+        }
+        for table in self.memtables() {
+            let table = read(table);
+            let columns = table.columns();
+            let expired = (0..columns.rows).filter(|row| (1..before).contains(&columns.time(*row)));
+            old.extend(expired.map(|row| table.base + row as u64));
+        }
+        let mut count = 0;
+        for id in old {
+            count += u64::from(self.delete(id)?);
+        }
+        Ok(count)
+    }
+
+    /// Notes a commit that was asked for.
+    pub(super) fn announce(&mut self, payload: &[u8]) -> Result<u64> {
+        self.usable()?;
+        self.payload = payload.to_vec();
+        self.ticket += 1;
+        Ok(self.ticket)
+    }
+
+    pub(super) fn take_batch(&mut self) -> (Batch, Vec<u8>, u64) {
+        (std::mem::take(&mut self.batch), self.payload.clone(), self.ticket)
+    }
+
+    pub(super) fn is_full(&self, options: &Options) -> bool {
+        let table = read(&self.view.active);
+        table.rows() >= options.memtable_documents || table.bytes() >= options.memtable_bytes
+    }
+
+    pub(super) fn worth_settling(&self) -> bool {
+        self.batch.is_empty() && read(&self.view.active).rows() > FEW
+    }
+
+    /// Takes in what a finished job has left, and begins one if the memtable is full.
+    pub(super) fn after_commit(
+        &mut self,
+        journal: &mut Journal,
+        freeze: bool,
+        dir: &Arc<dyn Directory>,
+        options: &Options,
+    ) -> Result<()> {
+        self.ids.commit();
+        if self.job.as_ref().is_some_and(|job| job.is_finished()) {
+            self.wait()?;
+        }
+        if !freeze {
+            return Ok(());
+        }
+        if self.job.is_some() {
+            // One job at a time. Documents come faster than they are merged: slow them down, but
+            // only once memory holds twice what it should.
+            let table = read(&self.view.active);
+            let over = table.rows() >= 2 * options.memtable_documents
+                || table.bytes() >= 2 * options.memtable_bytes;
+            drop(table);
+            if !over {
+                return Ok(());
+            }
+            self.wait()?;
+        }
+        let job = self.freeze(journal, false, dir, options)?;
+        self.job = Some(job.spawn()?);
+        Ok(())
+    }
+
+    /// Turns memory into a segment at once.
+    pub(super) fn settle(
+        &mut self,
+        journal: &mut Journal,
+        whole: bool,
+        dir: &Arc<dyn Directory>,
+        options: &Options,
+    ) -> Result<()> {
+        self.wait()?;
+        if !self.batch.is_empty() {
+            // Somebody offered since the commit: what is not durable stays in memory.
+            return Ok(());
+        }
+        let job = self.freeze(journal, whole, dir, options)?;
+        let outcome = job.run()?;
+        self.install(outcome);
+        Ok(())
+    }
+
+    /// Begins a new memtable and a new journal. Everything in memory must be durable.
+    fn freeze(
+        &mut self,
+        journal: &mut Journal,
+        whole: bool,
+        dir: &Arc<dyn Directory>,
+        options: &Options,
+    ) -> Result<Job> {
+        *journal = Journal::create(&**dir, journal.number + 1, Some(&self.payload))?;
+        self.journal = journal.number;
+        self.closed = None;
+        let fresh = Memtable::new(self.view.end, self.layout.clone());
+        let full = std::mem::replace(&mut self.view.active, Arc::new(RwLock::new(fresh)));
+        let rows = read(&full).rows();
+        self.view.frozen = (rows > 0).then_some(full);
+        Ok(Job {
+            dir: Arc::clone(dir),
+            frozen: self.view.frozen.clone(),
+            segments: self.view.segments.to_vec(),
+            deleted: Arc::clone(&self.view.deleted),
+            recipe: options.recipe.clone(),
+            journal: self.journal,
+            closed: None,
+            next: self.next,
+            distance: options.policy.distance,
+            budget: options.merge_bytes,
+            bytes_per_fingerprint: options.bytes_per_fingerprint,
+            whole,
+        })
+    }
+
+    /// Waits for a job, and takes in what it has left.
+    pub(super) fn wait(&mut self) -> Result<()> {
+        let Some(job) = self.job.take() else { return Ok(()) };
+        match job.join() {
+            Ok(Ok(outcome)) => {
+                self.install(outcome);
+                Ok(())
+            }
+            Ok(Err(error)) => {
+                // The journals still hold what the segment should have.
+                self.poisoned = true;
+                Err(error)
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    fn install(&mut self, outcome: Outcome) {
+        let deleted = Arc::make_mut(&mut self.view.deleted);
+        // What the job saw deleted in the ranges that it wrote anew lies nowhere any more.
+        for range in outcome.cleaned {
+            deleted.forget_those_of(&outcome.deleted, range);
+        }
+        self.view.segments = Arc::new(outcome.segments);
+        self.view.frozen = None;
+        self.next = outcome.next;
+    }
+
+    /// Notes in the manifest how long the journal is, so that damage to its end shows.
+    pub(super) fn note_closed(
+        &mut self,
+        journal: &Journal,
+        dir: &Arc<dyn Directory>,
+    ) -> Result<()> {
+        let closed = Some((journal.number, journal.length));
+        if self.closed == closed {
+            return Ok(());
+        }
+        let Some(mut manifest) = Manifest::read(&**dir)? else { return Ok(()) };
+        manifest.closed = closed;
+        manifest.write(&**dir)?;
+        self.closed = closed;
+        Ok(())
+    }
+}

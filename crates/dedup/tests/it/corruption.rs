@@ -1,0 +1,159 @@
+//! Every byte of every file, changed: damage shows, or nothing changes.
+
+use std::sync::Arc;
+
+use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
+
+use crate::common::document;
+use crate::recording::Recording;
+
+fn options() -> Options {
+    Options { memtable_documents: 12, ..Options::default() }
+}
+
+/// A store with segments, deleted documents and something in the journal.
+fn filled() -> Recording {
+    let disk = Recording::default();
+    let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+    for i in 0..45u64 {
+        let key = format!("k{i}");
+        store.offer(&document(key.as_bytes(), i / 2, i % 2)).unwrap();
+        if i % 3 == 2 {
+            store.commit(&i.to_le_bytes()).unwrap();
+            store.wait().unwrap();
+        }
+    }
+    store.delete(3).unwrap();
+    store.delete(40).unwrap();
+    store.commit(b"the end").unwrap();
+    store.close().unwrap();
+    disk.healed()
+}
+
+/// Everything that can be asked, as text.
+fn ask(disk: &Recording) -> Result<String, Error> {
+    let store = Store::open_in(Arc::new(disk.clone()), options())?;
+    let mut text = format!("{} {} {:?}", store.len(), store.duplicates(), store.payload());
+    for i in 0..48u64 {
+        let key = format!("k{i}");
+        let id = store.id_of(key.as_bytes())?;
+        text += &format!("{id:?} {:?}", store.record(i)?);
+        text += &format!("{:?}", store.matches(&document(key.as_bytes(), i / 2, 3))?);
+        text += &format!("{:?}", store.near(Fingerprint::from_bits(mix64(i)))?);
+    }
+    store.check()?;
+    Ok(text)
+}
+
+fn verdict(disk: &Recording, expected: &str, what: &str) -> bool {
+    match ask(disk) {
+        Ok(text) => {
+            assert_eq!(text, expected, "{what}: another answer, and no error");
+            false
+        }
+        Err(Error::Corrupt { .. } | Error::Version { .. } | Error::Recipe { .. }) => true,
+        Err(error) => panic!("{what}: {error}"),
+    }
+}
+
+#[test]
+fn every_changed_byte_is_noticed_or_harmless() {
+    let disk = filled();
+    let expected = ask(&disk).unwrap();
+    let (mut noticed, mut all) = (0, 0);
+    for (name, bytes) in disk.files() {
+        for at in 0..bytes.len() {
+            // All values at both ends of a file, one bit of each byte between.
+            let ends = at < 64 || at + 64 > bytes.len();
+            let changes: Vec<u8> = if ends && at % 8 == 0 {
+                (1..=255).collect()
+            } else {
+                vec![1 << (mix64(at as u64) % 8)]
+            };
+            for change in changes {
+                let mut bad = bytes.clone();
+                bad[at] ^= change;
+                let what = format!("{name}, byte {at} changed by {change:#04x}");
+                noticed += u64::from(verdict(&disk.with_file(&name, bad), &expected, &what));
+                all += 1;
+            }
+        }
+    }
+    println!("{noticed} of {all} changed bytes were noticed, the others were harmless");
+    assert!(noticed * 100 > all * 95, "{noticed} of {all}");
+}
+
+#[test]
+fn every_cut_file_is_noticed_or_harmless() {
+    let disk = filled();
+    let expected = ask(&disk).unwrap();
+    for (name, bytes) in disk.files() {
+        for length in (0..bytes.len()).rev().step_by(if bytes.len() > 4096 { 17 } else { 1 }) {
+            let what = format!("{name} cut to {length}");
+            verdict(&disk.with_file(&name, bytes[..length].to_vec()), &expected, &what);
+        }
+    }
+}
+
+#[test]
+fn swapped_segments_zeroed_sectors_and_doubled_blocks_are_noticed() {
+    let disk = filled();
+    let expected = ask(&disk).unwrap();
+    let files: Vec<_> =
+        disk.files().into_iter().filter(|(name, _)| name.starts_with("seg-")).collect();
+    assert!(files.len() > 1, "{}", files.len());
+    for (name, _) in &files {
+        for (other, bytes) in files.iter().filter(|(other, _)| other != name) {
+            let swapped = disk.with_file(name, bytes.clone());
+            assert!(verdict(&swapped, &expected, "swapped"), "{other} in place of {name}");
+        }
+    }
+    for (name, bytes) in disk.files() {
+        for at in (0..bytes.len()).step_by(512) {
+            let mut bad = bytes.clone();
+            let end = (at + 512).min(bad.len());
+            bad[at..end].fill(0);
+            if bad != bytes {
+                verdict(&disk.with_file(&name, bad), &expected, &format!("{name}, sector {at}"));
+            }
+            let mut doubled = bytes.clone();
+            let copy = bytes[at..end].to_vec();
+            doubled.splice(end..end, copy);
+            verdict(&disk.with_file(&name, doubled), &expected, &format!("{name}, doubled {at}"));
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), options()).unwrap();
+    for i in 0..40u64 {
+        store
+            .insert(&Document::new(&i.to_le_bytes(), Fingerprint::from_bits(mix64(i))), None)
+            .unwrap();
+        if i % 10 == 9 {
+            store.commit(b"").unwrap();
+            store.wait().unwrap();
+        }
+    }
+    store.delete(1).unwrap();
+    store.compact().unwrap();
+    store.delete(2).unwrap();
+    store.commit(b"").unwrap();
+    drop(store);
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if !path.is_file() || name == "LOCK" {
+            continue;
+        }
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let error = Store::open(folder.path(), options()).map(drop).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name}: {error}");
+        assert!(error.to_string().contains(&name), "{name}: {error}");
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(Store::open(folder.path(), options()).unwrap().len(), 38);
+}

@@ -1,0 +1,175 @@
+//! Power loss and failures at every single operation of a script.
+
+use std::sync::Arc;
+
+use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
+
+use crate::recording::{Failure, Image, Recording};
+
+/// So many steps of the script; each commits.
+const STEPS: u64 = 14;
+
+fn options() -> Options {
+    // Small, so that flushes and merges come often.
+    Options { memtable_documents: 7, ..Options::default() }
+}
+
+fn key(number: u64) -> String {
+    format!("document {number}")
+}
+
+fn offer(store: &Store, number: u64) -> hapax_dedup::Result<()> {
+    let base = mix64(number / 3);
+    // Two of three are near the first of their group.
+    let fingerprint = Fingerprint::from_bits(base ^ (1 << (number % 3)) >> 1);
+    store.offer(&Document {
+        time: number + 1,
+        ..Document::new(key(number).as_bytes(), fingerprint)
+    })?;
+    Ok(())
+}
+
+/// One step: documents, now and then a deletion or a restoration, a commit.
+fn step(store: &Store, step: u64) -> hapax_dedup::Result<()> {
+    for number in step * 4..step * 4 + 4 {
+        offer(store, number)?;
+    }
+    if step % 3 == 2
+        && let Some(id) = store.id_of(key(step * 4 - 5).as_bytes())?
+    {
+        store.delete(id)?;
+    }
+    if step % 4 == 3
+        && let Some(id) = store.id_of(key(step * 4 + 1).as_bytes())?
+    {
+        store.restore(id)?;
+    }
+    store.commit(&(step + 1).to_le_bytes())?;
+    // So that the script does the same operations on every run.
+    store.wait()
+}
+
+/// What a store answers, as text.
+fn answers(store: &Store, steps: u64) -> Vec<String> {
+    let mut lines = vec![format!("{} {} {}", store.len(), store.next_id(), store.duplicates())];
+    for number in 0..steps * 4 + 4 {
+        let id = store.id_of(key(number).as_bytes()).unwrap();
+        let record = id.and_then(|id| store.record(id).unwrap());
+        let near = store.near(Fingerprint::from_bits(mix64(number / 3))).unwrap();
+        lines.push(format!("{number} {id:?} {record:?} {near:?}"));
+    }
+    lines
+}
+
+/// The answers of an undisturbed store after each step.
+fn expected() -> Vec<Vec<String>> {
+    let store = Store::in_memory(options()).unwrap();
+    let mut all = vec![answers(&store, STEPS)];
+    for number in 0..STEPS {
+        step(&store, number).unwrap();
+        all.push(answers(&store, STEPS));
+    }
+    all
+}
+
+fn steps_of(store: &Store) -> u64 {
+    let payload = store.payload();
+    if payload.is_empty() { 0 } else { u64::from_le_bytes(payload.try_into().unwrap()) }
+}
+
+/// Opens what a crash has left, holds it against the model, and goes on to the end.
+fn check(after: &Recording, acknowledged: u64, expected: &[Vec<String>], what: &str) {
+    let store = Store::open_in(Arc::new(after.clone()), options())
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
+    let steps = steps_of(&store);
+    assert!(steps >= acknowledged, "{what}: {steps} steps, {acknowledged} were acknowledged");
+    assert_eq!(answers(&store, STEPS), expected[steps as usize], "{what}");
+    store.check().unwrap_or_else(|error| panic!("{what}: {error}"));
+    if steps < STEPS {
+        step(&store, steps).unwrap();
+        assert_eq!(answers(&store, STEPS), expected[steps as usize + 1], "{what}, one step on");
+    }
+}
+
+#[test]
+fn after_power_loss_at_any_operation_everything_acknowledged_is_there() {
+    let expected = expected();
+    let disk = Recording::default();
+    // How many operations had run when each step was acknowledged.
+    let mut acknowledged = Vec::new();
+    let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+    for number in 0..STEPS {
+        step(&store, number).unwrap();
+        acknowledged.push(disk.operations());
+    }
+    store.close().unwrap();
+    let total = disk.operations();
+    assert!(total >= 200, "{total} operations");
+    let mut images = 0;
+    for end in 0..=total {
+        let steps = acknowledged.iter().filter(|at| **at <= end).count() as u64;
+        let random = (0..6).map(Image::Random);
+        for image in [Image::Nothing, Image::All].into_iter().chain(random) {
+            let after = disk.after_crash(end, image);
+            check(&after, steps, &expected, &format!("operation {end}, {image:?}"));
+            images += 1;
+        }
+    }
+    println!("{total} operations, {images} images");
+}
+
+#[test]
+fn recovery_itself_may_be_interrupted() {
+    let expected = expected();
+    let disk = Recording::default();
+    let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+    (0..6).for_each(|number| step(&store, number).unwrap());
+    let middle = disk.operations();
+    (6..STEPS).for_each(|number| step(&store, number).unwrap());
+    drop(store);
+    for end in (middle..disk.operations()).step_by(3) {
+        let first = disk.after_crash(end, Image::Random(1));
+        let store = Store::open_in(Arc::new(first.clone()), options()).unwrap();
+        let steps = steps_of(&store);
+        let recovery = first.operations();
+        drop(store);
+        for second in 0..=recovery {
+            let again = first.after_crash(second, Image::Random(second as u64));
+            check(&again, steps, &expected, &format!("operations {end} and {second}"));
+        }
+    }
+}
+
+#[test]
+fn an_operation_that_fails_is_an_error_and_never_a_loss() {
+    let expected = expected();
+    let undisturbed = Recording::default();
+    let store = Store::open_in(Arc::new(undisturbed.clone()), options()).unwrap();
+    (0..STEPS).for_each(|number| step(&store, number).unwrap());
+    store.close().unwrap();
+    for failure in [Failure::Io, Failure::Full, Failure::Short, Failure::Interrupted] {
+        for at in 0..undisturbed.operations() {
+            let disk = Recording::default();
+            disk.fail_at(at, failure);
+            let mut done = 0;
+            let what = format!("{failure:?} at operation {at}");
+            if let Ok(store) = Store::open_in(Arc::new(disk.clone()), options()) {
+                for number in 0..STEPS {
+                    match step(&store, number) {
+                        Ok(()) => done = number + 1,
+                        Err(error) => {
+                            assert!(disk.has_failed(), "{what}: {error}");
+                            let again = store.commit(b"");
+                            assert!(
+                                matches!(again, Err(Error::Poisoned)),
+                                "{what}: after {error} the store goes on: {again:?}"
+                            );
+                            break;
+                        }
+                    }
+                }
+            }
+            check(&disk.healed(), done, &expected, &what);
+        }
+    }
+}

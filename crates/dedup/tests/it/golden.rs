@@ -1,0 +1,1 @@
+//! Files of this version, which must load for ever.
