@@ -65,7 +65,7 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
     assert!(text(&output.stderr).contains("of version 9"), "{}", text(&output.stderr));
     write(&settings, good);
 
-    let journal = bench.data().join("dedup/journal");
+    let journal = bench.data().join("dedup/journal-1");
     let mut bytes = std::fs::read(&journal).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;

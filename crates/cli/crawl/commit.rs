@@ -426,9 +426,10 @@ impl Committer {
         Ok(())
     }
 
-    /// Ends the index's background work.
+    /// Ends the background work of index and dedup store.
     pub(crate) fn close(self) -> Result<()> {
         self.index.map_or(Ok(()), Index::close)?;
+        self.store.close()?;
         Ok(())
     }
 
