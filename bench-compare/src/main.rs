@@ -1,10 +1,12 @@
 //! hapax-dedup beside its peers, interleaved in one run, the results compared.
 //!
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
+//!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE]
 
 mod data;
 mod measure;
 mod near;
+mod offer;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +19,7 @@ fn main() {
             number(4, 3) as u32,
             args.get(5).map(String::as_str),
         ),
-        _ => eprintln!("near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]"),
+        Some("offer") => offer::run(number(1, 1_000_000), number(2, 200_000), number(3, 1)),
+        _ => eprintln!("near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT] | offer [FINGERPRINTS] [PEERS] [AT ONCE]"),
     }
 }

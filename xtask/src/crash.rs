@@ -11,6 +11,9 @@ use hapax_dedup::{Document, Fingerprint, Options, Sketch, Store};
 
 use crate::rng::Rng;
 
+/// A store is begun anew from so many documents on, so that a cycle stays short.
+const MOST: u64 = 100_000;
+
 /// Every document is a function of its number, so the parent needs no copy of them.
 fn fingerprint(number: u64) -> Fingerprint {
     let mut rng = Rng(number / 4);
@@ -20,35 +23,61 @@ fn fingerprint(number: u64) -> Fingerprint {
     Fingerprint::from_bits((0..flips).fold(base, |bits, flip| bits ^ 1 << (flip * 7)))
 }
 
+fn key(number: u64) -> String {
+    format!("document {number}")
+}
+
+/// Other options in each life: they may change what is written when, never what is found.
+fn options(rng: &mut Rng) -> Options {
+    Options {
+        memtable_documents: 100 + rng.below(2000) as usize,
+        merge_bytes: 1 << (8 + rng.below(20)),
+        bytes_per_fingerprint: 20.0 + rng.below(80) as f64,
+        ..Options::default()
+    }
+}
+
 fn offer(store: &Store, number: u64) -> Result<()> {
-    let key = format!("document {number}");
     let base = number / 4;
     let sketch = Sketch::from_hashes((0..40).map(|i| Rng(base * 100 + i).next()));
     store.offer(&Document {
         sketch,
         tokens: 100,
-        ..Document::new(key.as_bytes(), fingerprint(number))
+        ..Document::new(key(number).as_bytes(), fingerprint(number))
     })?;
     Ok(())
 }
 
-/// Offers documents from where the store ends until it is killed.
+/// Offers documents from where the store ends until it is killed. Every eleventh is deleted again
+/// in the next commit.
 pub(crate) fn child(folder: &str, seed: u64) -> Result<()> {
     let mut rng = Rng(seed);
-    let store = Store::open(folder, Options::default())?;
+    let store = Store::open(folder, options(&mut rng))?;
     let mut out = std::io::stdout();
-    writeln!(out, "open {}", store.len())?;
-    let deadline = Instant::now() + Duration::from_secs(30);
+    writeln!(out, "open {}", store.next_id())?;
+    let deadline = Instant::now() + Duration::from_secs(60);
     while Instant::now() < deadline {
-        for _ in 0..=rng.below(60) {
-            let number = store.len();
+        let first = store.next_id();
+        for number in first.saturating_sub(60)..first {
+            if number % 11 == 10 {
+                store.delete(number)?;
+            }
+        }
+        for number in first..=first + rng.below(60) {
             offer(&store, number)?;
         }
-        store.commit(&store.len().to_le_bytes())?;
-        writeln!(out, "{}", store.len())?;
+        store.commit(&store.next_id().to_le_bytes())?;
+        writeln!(out, "{}", store.next_id())?;
         out.flush()?;
     }
     Ok(())
+}
+
+/// What the kills hit.
+#[derive(Debug, Default)]
+struct Hits {
+    open: u64,
+    merge: u64,
 }
 
 /// Kills a writer `cycles` times and checks the store after each.
@@ -56,34 +85,23 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("hapax-crash-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let mut rng = Rng(seed);
-    let mut in_open = 0;
+    let mut hits = Hits::default();
     let mut kept = 0;
+    let mut checked = 0;
     for cycle in 0..cycles {
-        let acknowledged = one_life(&folder, &mut rng, &mut in_open)?;
-        let store = Store::open(&folder, Options::default())
+        let acknowledged = one_life(&folder, &mut rng, &mut hits)?;
+        // An unfinished segment is what a merge leaves when it is killed.
+        let unfinished = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        hits.merge += u64::from(
+            unfinished.into_iter().any(|e| e.file_name().to_string_lossy().ends_with(".tmp")),
+        );
+        let store = Store::open(&folder, options(&mut rng))
             .with_context(|| format!("cycle {cycle}: the store does not open"))?;
-        ensure!(
-            store.len() >= acknowledged.max(kept),
-            "cycle {cycle}: {} documents, {} were acknowledged",
-            store.len(),
-            acknowledged.max(kept)
-        );
-        ensure!(
-            store.payload().is_empty() && store.is_empty()
-                || store.payload() == store.len().to_le_bytes(),
-            "cycle {cycle}: half a commit is visible"
-        );
-        for number in 0..store.len() {
-            let id = store.id_of(format!("document {number}").as_bytes())?;
-            ensure!(id == Some(number), "cycle {cycle}: document {number} has id {id:?}");
-        }
-        ensure!(
-            store.duplicates() == store.len() - store.len().div_ceil(4),
-            "cycle {cycle}: other verdicts"
-        );
-        kept = store.len();
+        check(&store, acknowledged.max(kept)).with_context(|| format!("cycle {cycle}"))?;
+        checked += store.next_id();
+        kept = store.next_id();
         drop(store);
-        if kept > 200_000 {
+        if kept > MOST {
             std::fs::remove_dir_all(&folder)?;
             kept = 0;
         }
@@ -92,13 +110,37 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
     let mut out = std::io::stdout();
     writeln!(
         out,
-        "{cycles} kills, {in_open} of them while the store was being opened: nothing acknowledged was lost"
+        "{cycles} kills, {} of them while the store was being opened, {} while a segment was being \
+         written; {checked} documents looked up: nothing acknowledged was lost",
+        hits.open, hits.merge
     )?;
     Ok(())
 }
 
+fn check(store: &Store, acknowledged: u64) -> Result<()> {
+    let end = store.next_id();
+    ensure!(end >= acknowledged, "{end} documents, {acknowledged} were acknowledged");
+    let payload = store.payload();
+    ensure!(
+        payload.is_empty() && end == 0 || payload == end.to_le_bytes(),
+        "half a commit is visible"
+    );
+    let mut gone = 0;
+    for number in 0..end {
+        let id = store.id_of(key(number).as_bytes())?;
+        // The last ones may wait for the commit that deletes them.
+        let may_go = number % 11 == 10;
+        ensure!(id == Some(number) || may_go && id.is_none(), "document {number} has id {id:?}");
+        ensure!(!may_go || id.is_none() || number + 60 >= end, "document {number} was deleted");
+        gone += u64::from(id.is_none());
+    }
+    ensure!(store.len() == end - gone, "{} documents of {end}, {gone} deleted", store.len());
+    store.check()?;
+    Ok(())
+}
+
 /// Starts a writer, kills it at a random moment, and says what it had acknowledged.
-fn one_life(folder: &Path, rng: &mut Rng, in_open: &mut u64) -> Result<u64> {
+fn one_life(folder: &Path, rng: &mut Rng, hits: &mut Hits) -> Result<u64> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("crash-child")
         .arg(folder)
@@ -106,8 +148,8 @@ fn one_life(folder: &Path, rng: &mut Rng, in_open: &mut u64) -> Result<u64> {
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take().context("no pipe")?;
-    // Every third life ends while the store is being opened.
-    let limit = if rng.below(3) == 0 { 3_000 } else { 120_000 };
+    // Two of five lives end while the store is being opened.
+    let limit = if rng.below(5) < 2 { 4_000 } else { 150_000 };
     std::thread::sleep(Duration::from_micros(rng.below(limit)));
     child.kill()?;
     let status = child.wait()?;
@@ -123,6 +165,6 @@ fn one_life(folder: &Path, rng: &mut Rng, in_open: &mut u64) -> Result<u64> {
             last = number;
         }
     }
-    *in_open += u64::from(!opened);
+    hits.open += u64::from(!opened);
     Ok(last)
 }

@@ -115,28 +115,40 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Appends the row to columns, of which the last is not kept in a memtable.
-    pub(crate) fn push(&self, columns: &mut [Vec<u8>; COLUMNS.len()], keys: &mut Vec<u8>) {
+    /// Appends the row, which is number `rows`, to columns. A column stays empty as long as every
+    /// row has its filler.
+    pub(crate) fn push(
+        &self,
+        rows: usize,
+        columns: &mut [Vec<u8>; COLUMNS.len()],
+        keys: &mut Vec<u8>,
+    ) {
         keys.extend_from_slice(self.key);
-        let key_end = keys.len() as u64;
-        for (column, out) in COLUMNS.iter().zip(columns) {
-            match column {
-                Column::Fingerprint => out.extend(self.fingerprint.bits().to_le_bytes()),
-                Column::Flags => out.push(self.flags),
-                Column::Tokens => out.extend(self.tokens.to_le_bytes()),
-                Column::Of => out.extend(self.of.unwrap_or(NONE).to_le_bytes()),
-                Column::Site => out.extend(self.site.to_le_bytes()),
-                Column::Names => self.names.iter().for_each(|name| out.extend(name.to_le_bytes())),
-                Column::Time => out.extend(self.time.to_le_bytes()),
-                Column::Digest => out.extend(self.digest.unwrap_or_default()),
-                Column::Sketch => match &self.sketch {
-                    Some(sketch) => out.extend(sketch.as_bytes()),
-                    None => out.extend([0; SKETCH_SIZE]),
-                },
-                Column::KeyEnd => out.extend(key_end.to_le_bytes()),
-                Column::Id => {}
+        let mut put = |column: Column, bytes: &[u8]| {
+            let Some(out) = columns.get_mut(column as usize) else { return };
+            let filler = column.filler();
+            if out.is_empty() && bytes.iter().all(|byte| *byte == filler) {
+                return;
             }
+            if out.is_empty() {
+                out.resize(rows * column.width(), filler);
+            }
+            out.extend_from_slice(bytes);
+        };
+        put(Column::Fingerprint, &self.fingerprint.bits().to_le_bytes());
+        put(Column::Flags, &[self.flags]);
+        put(Column::Tokens, &self.tokens.to_le_bytes());
+        put(Column::Of, &self.of.unwrap_or(NONE).to_le_bytes());
+        put(Column::Site, &self.site.to_le_bytes());
+        let [first, second] = self.names.map(u64::to_le_bytes);
+        put(Column::Names, [first, second].as_flattened());
+        put(Column::Time, &self.time.to_le_bytes());
+        put(Column::Digest, &self.digest.unwrap_or_default());
+        match &self.sketch {
+            Some(sketch) => put(Column::Sketch, sketch.as_bytes()),
+            None => put(Column::Sketch, &[0; SKETCH_SIZE]),
         }
+        put(Column::KeyEnd, &(keys.len() as u64).to_le_bytes());
     }
 }
 

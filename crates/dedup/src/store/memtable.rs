@@ -56,7 +56,7 @@ impl Memtable {
         self.columns.iter().map(Vec::len).sum::<usize>()
             + self.keys.len()
             + chains.map(Chain::bytes).iter().sum::<usize>()
-            + self.tables.len() * self.tables.layout().leads().len() * 12
+            + self.tables.bytes()
     }
 
     pub(crate) fn columns(&self) -> Columns<'_> {
@@ -69,7 +69,7 @@ impl Memtable {
 
     pub(crate) fn insert(&mut self, row: &Row<'_>) {
         let number = self.rows as u32;
-        row.push(&mut self.columns, &mut self.keys);
+        row.push(self.rows, &mut self.columns, &mut self.keys);
         self.rows += 1;
         self.duplicates += u64::from(row.of.is_some());
         self.by_key.insert(key_hash(row.key), number);

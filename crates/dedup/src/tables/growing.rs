@@ -30,15 +30,84 @@ impl Hasher for MixHasher {
 
 pub(crate) type MixMap<V> = HashMap<u64, V, BuildHasherDefault<MixHasher>>;
 
-/// Leads get at most 2^16 buckets: 1.5 MB of empty ones a table.
+/// Leads get at most 2^16 buckets.
 const MAX_BUCKET_BITS: u32 = 16;
 
+/// Words of a bucket's first extent: one line of the processor's cache.
+const FIRST_EXTENT: usize = 8;
+/// Words of a bucket's largest extents; each has twice the words of the one before, up to here.
+const LAST_EXTENT: usize = 512;
+
+/// Buckets in one arena: each is a chain of extents, the newest and largest first, so nothing is
+/// ever moved and a short bucket is one line. An extent's first word says how many values it holds,
+/// how many fit, and where the next one lies.
 #[derive(Clone, Debug)]
 struct Table {
     lead: Lead,
     bits: u32,
     bucket: Compress,
-    buckets: Vec<Vec<u8>>,
+    /// Where each bucket's newest extent begins; 0 for none.
+    heads: Vec<u32>,
+    words: Vec<u64>,
+}
+
+/// An extent's first word.
+#[derive(Clone, Copy)]
+struct Head {
+    next: u32,
+    count: u16,
+    room: u16,
+}
+
+impl Head {
+    const fn word(self) -> u64 {
+        (self.next as u64) << 32 | (self.count as u64) << 16 | self.room as u64
+    }
+    const fn of(word: u64) -> Self {
+        Self { next: (word >> 32) as u32, count: (word >> 16) as u16, room: word as u16 }
+    }
+}
+
+impl Table {
+    fn new(lead: Lead) -> Self {
+        let bits = lead.bits().min(MAX_BUCKET_BITS);
+        let bucket = Compress::new(highest(lead.mask, bits));
+        // Place 0 is that of no extent.
+        Self { lead, bits, bucket, heads: vec![0; 1 << bits], words: vec![0; FIRST_EXTENT] }
+    }
+
+    /// The extent at a place: where the next one lies, and the values.
+    #[inline(always)]
+    fn extent(&self, at: u32) -> Option<(u32, &[u64])> {
+        let (word, rest) = self.words.get(at as usize..)?.split_first()?;
+        let head = Head::of(*word);
+        Some((head.next, rest.get(..usize::from(head.count))?))
+    }
+
+    fn push(&mut self, bits: u64) {
+        let bucket = self.bucket.extract(bits) as usize;
+        let Some(slot) = self.heads.get_mut(bucket) else { return };
+        let at = *slot as usize;
+        let mut head = Head::of(if at == 0 { 0 } else { self.words.get(at).copied().unwrap_or(0) });
+        if head.count < head.room {
+            head.count += 1;
+            let place = at + usize::from(head.count);
+            if let Some(value) = self.words.get_mut(place) {
+                *value = bits;
+            }
+            if let Some(word) = self.words.get_mut(at) {
+                *word = head.word();
+            }
+            return;
+        }
+        let words = if at == 0 { FIRST_EXTENT } else { 2 * (usize::from(head.room) + 1) };
+        let words = words.min(LAST_EXTENT);
+        let fresh = Head { next: at as u32, count: 1, room: (words - 1) as u16 };
+        *slot = self.words.len() as u32;
+        self.words.push(fresh.word());
+        self.words.push(bits);
+        self.words.resize(self.words.len() + words - 2, 0);
+    }
 }
 
 /// Distinct fingerprints in tables of growable buckets, by the leading bits of each lead.
@@ -66,14 +135,18 @@ impl<V: FnMut(Near)> Kernel for Find<'_, V> {
         for (number, table) in self.tables.tables.iter().enumerate() {
             let home = table.bucket.extract(query.bits());
             for flip in Flips::new(table.bits, table.lead.radius) {
-                let Some(bytes) = table.buckets.get((home ^ flip) as usize) else { continue };
-                scan.scan(bytes, bytes.len() / 8, 8, query.bits(), limit, &mut |_, bits| {
-                    let fingerprint = Fingerprint::from_bits(bits);
-                    if layout.first_table(query, fingerprint) == Some(number) {
-                        let distance = query.distance(fingerprint);
-                        (self.visit)(Near { fingerprint, distance, table: number });
-                    }
-                });
+                let mut at = table.heads.get((home ^ flip) as usize).copied().unwrap_or(0);
+                while at != 0 {
+                    let Some((next, values)) = table.extent(at) else { break };
+                    at = next;
+                    scan.scan_words(values, query.bits(), limit, &mut |_, bits| {
+                        let fingerprint = Fingerprint::from_bits(bits);
+                        if layout.first_table(query, fingerprint) == Some(number) {
+                            let distance = query.distance(fingerprint);
+                            (self.visit)(Near { fingerprint, distance, table: number });
+                        }
+                    });
+                }
             }
         }
     }
@@ -82,12 +155,8 @@ impl<V: FnMut(Near)> Kernel for Find<'_, V> {
 impl GrowingTables {
     /// Empty tables.
     pub fn new(layout: Layout) -> Self {
-        let tables = layout.leads().iter().map(|&lead| {
-            let bits = lead.bits().min(MAX_BUCKET_BITS);
-            let bucket = Compress::new(highest(lead.mask, bits));
-            Table { lead, bits, bucket, buckets: vec![Vec::new(); 1 << bits] }
-        });
-        Self { tables: tables.collect(), layout, len: 0, simd: Simd::detect() }
+        let tables = layout.leads().iter().map(|&lead| Table::new(lead)).collect();
+        Self { tables, layout, len: 0, simd: Simd::detect() }
     }
 
     /// The layout.
@@ -119,22 +188,28 @@ impl GrowingTables {
 
     /// Adds a fingerprint that the caller knows is not there.
     pub(crate) fn insert_distinct(&mut self, fingerprint: Fingerprint) {
-        for table in &mut self.tables {
-            let bucket = table.bucket.extract(fingerprint.bits()) as usize;
-            if let Some(bytes) = table.buckets.get_mut(bucket) {
-                bytes.extend_from_slice(&fingerprint.bits().to_le_bytes());
-            }
-        }
+        self.tables.iter_mut().for_each(|table| table.push(fingerprint.bits()));
         self.len += 1;
     }
 
     /// Whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let eight = fingerprint.bits().to_le_bytes();
-        self.tables.first().is_some_and(|table| {
-            let bucket = table.bucket.extract(fingerprint.bits()) as usize;
-            table.buckets.get(bucket).is_some_and(|bytes| bytes.as_chunks::<8>().0.contains(&eight))
-        })
+        let Some(table) = self.tables.first() else { return false };
+        let bucket = table.bucket.extract(fingerprint.bits()) as usize;
+        let mut at = table.heads.get(bucket).copied().unwrap_or(0);
+        while at != 0 {
+            let Some((next, values)) = table.extent(at) else { break };
+            if values.contains(&fingerprint.bits()) {
+                return true;
+            }
+            at = next;
+        }
+        false
+    }
+
+    /// Bytes of the tables.
+    pub fn bytes(&self) -> usize {
+        self.tables.iter().map(|table| 8 * table.words.len() + 4 * table.heads.len()).sum()
     }
 
     /// Every stored fingerprint within the layout's distance, nearest first, then by value.

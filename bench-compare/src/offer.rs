@@ -1,0 +1,123 @@
+//! A stream of "look, then insert": hapax-dedup in memory and durable, gaoya, and a plain sled of 20
+//! trees (the permuted tables of the paper, one tree each).
+
+use std::time::Instant;
+
+use gaoya::simhash::SimHashIndex;
+use hapax_dedup::{Document, Fingerprint, Layout, Options, Store};
+
+use crate::{data, measure, near::resident};
+
+const COMMIT_EACH: usize = 1000;
+
+pub fn run(count: usize, peers: usize, batch: usize) {
+    let stream = data::stored(count);
+    for durable in [false, true] {
+        let folder = std::env::temp_dir().join("hapax-bench-offer");
+        let _ = std::fs::remove_dir_all(&folder);
+        let mut options = Options::default();
+        options.policy.hamming_only = true;
+        let before = anonymous();
+        let store = if durable { Store::open(&folder, options) } else { Store::in_memory(options) }.expect("a store");
+        let mut latencies: Vec<u32> = Vec::with_capacity(count);
+        let wall = Instant::now();
+        let (cpu, duplicates) = measure::seconds(|| {
+            let mut duplicates = 0;
+            let mut offered = 0;
+            let keys: Vec<[u8; 8]> = (0..COMMIT_EACH as u64).map(u64::to_le_bytes).collect();
+            let mut keys = keys;
+            for piece in stream.chunks(COMMIT_EACH) {
+                for (key, i) in keys.iter_mut().zip(offered as u64..) {
+                    *key = i.to_le_bytes();
+                }
+                let documents: Vec<Document<'_>> =
+                    piece.iter().zip(&keys).map(|(bits, key)| Document::new(key, Fingerprint::from_bits(*bits))).collect();
+                for documents in documents.chunks(batch) {
+                    let started = Instant::now();
+                    let verdicts = store.offer_many(documents).expect("a verdict");
+                    latencies.push((started.elapsed().as_nanos() as u64 / documents.len() as u64) as u32);
+                    duplicates += verdicts.iter().filter(|v| matches!(v, hapax_dedup::Verdict::Duplicate { .. })).count();
+                }
+                offered += piece.len();
+                store.commit(&(offered as u64).to_le_bytes()).expect("a commit");
+            }
+            duplicates
+        });
+        let wall = wall.elapsed().as_secs_f64();
+        latencies.sort_unstable();
+        let quantile = |q: f64| f64::from(latencies[(latencies.len() as f64 * q) as usize]) / 1e3;
+        println!(
+            "hapax-dedup, {}, {batch} at once: {:.2} M/s of wall, {:.2} M/s of CPU (all threads), {duplicates} duplicates, \
+             an offer p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us; {:.0} bytes a fingerprint in memory; segments {:?}",
+            if durable { "a commit each 1,000" } else { "in memory" },
+            count as f64 / wall / 1e6,
+            count as f64 / cpu / 1e6,
+            quantile(0.5), quantile(0.99), quantile(0.999),
+            (anonymous() - before) as f64 / count as f64,
+            store.segments().iter().map(|(layout, rows)| format!("{layout}: {rows}")).collect::<Vec<_>>(),
+        );
+        drop(store);
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    let stream = &stream[..peers.min(stream.len())];
+    for (blocks, distance) in [(6, 4), (5, 4)] {
+        let before = resident();
+        let mut index: SimHashIndex<u64, u64> = SimHashIndex::new(blocks, distance);
+        let (cpu, duplicates) = measure::seconds(|| {
+            let mut duplicates = 0;
+            for (number, bits) in stream.iter().enumerate() {
+                if index.query(bits).is_empty() {
+                    index.insert(number as u64, *bits);
+                } else {
+                    duplicates += 1;
+                }
+            }
+            duplicates
+        });
+        println!(
+            "gaoya new({blocks}, {distance}), {} of them: {:.3} M/s, {duplicates} duplicates, {:.0} bytes a fingerprint, not durable",
+            stream.len(), stream.len() as f64 / cpu / 1e6, (resident() - before) as f64 / stream.len() as f64,
+        );
+    }
+    let folder = std::env::temp_dir().join("hapax-bench-sled");
+    let _ = std::fs::remove_dir_all(&folder);
+    let few = &stream[..stream.len().min(100_000)];
+    let db = sled::Config::new().path(&folder).mode(sled::Mode::LowSpace).cache_capacity(256 << 20).open().expect("sled");
+    let layout = Layout::new(6, 3).expect("a layout");
+    let trees: Vec<sled::Tree> =
+        (0..layout.leads().len()).map(|i| db.open_tree(format!("table {i}")).expect("a tree")).collect();
+    let (cpu, duplicates) = measure::seconds(|| {
+        let mut duplicates = 0;
+        for (number, &bits) in few.iter().enumerate() {
+            let found = trees.iter().zip(layout.leads()).any(|(tree, lead)| {
+                let prefix = (bits & lead.mask).to_be_bytes();
+                tree.scan_prefix(prefix).keys().any(|key| {
+                    let key = key.expect("a key");
+                    let other = u64::from_be_bytes(key[8..16].try_into().expect("eight bytes"));
+                    (other ^ bits).count_ones() <= 3
+                })
+            });
+            duplicates += usize::from(found);
+            if !found {
+                for (tree, lead) in trees.iter().zip(layout.leads()) {
+                    let key = [(bits & lead.mask).to_be_bytes(), bits.to_be_bytes()].concat();
+                    tree.insert(key, &[]).expect("an insert");
+                }
+            }
+            if number % COMMIT_EACH == 0 {
+                db.flush().expect("a flush");
+            }
+        }
+        duplicates
+    });
+    println!("sled, 20 trees, {} of them: {:.4} M/s, {duplicates} duplicates, {} bytes on disk a fingerprint", few.len(), few.len() as f64 / cpu / 1e6, db.size_on_disk().unwrap_or(0) / few.len() as u64);
+    drop((trees, db));
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Bytes of anonymous memory: mapped files do not count.
+fn anonymous() -> i64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<i64>().ok()).unwrap_or(0) * 1024
+}
