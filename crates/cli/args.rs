@@ -122,6 +122,19 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: Data,
     },
+    /// Verify every stored byte: checksums, tables against records, index against pages
+    Check {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// The table arrangements for so many pages, and which one is chosen
+    #[command(
+        after_help = "Examples:\n  crawl plan --pages 1e9\n  crawl plan --pages 2^34 --memory 256GiB\n  crawl plan --pages 1e6 --distance 6 --json"
+    )]
+    Plan(PlanArgs),
     /// Pages in, one JSON document a line out; every block says why it was kept or dropped
     Extract {
         /// HTML files, also gzipped; - reads a page from stdin
@@ -193,6 +206,23 @@ pub(crate) enum Duplicates {
     },
 }
 
+/// What is to be arranged.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct PlanArgs {
+    /// How many pages: 1000000, 1e9, 2^34
+    #[arg(long, value_name = "N")]
+    pub(crate) pages: String,
+    /// Largest Hamming distance, 0 to 7
+    #[arg(long, value_name = "K", default_value_t = 3)]
+    pub(crate) distance: u32,
+    /// Memory for the tables, such as 64GiB [default: any]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Arguments as the simhash-cpp tools have them.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FindArgs {
@@ -205,6 +235,9 @@ pub(crate) struct FindArgs {
     /// Fingerprints, one a line; - reads stdin
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) input: PathBuf,
+    /// Fingerprints held in memory; more are read from a temporary file in several passes
+    #[arg(long, value_name = "SIZE", default_value = "1GiB")]
+    pub(crate) memory: String,
     /// Where the arrays go; - writes stdout
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,

@@ -1,14 +1,19 @@
 //! `crawl find-all` and `crawl find-clusters`, in the format of the simhash-cpp tools.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use hapax_dedup::{Fingerprint, Layout, MAX_DISTANCE, find_all, find_clusters};
+use hapax_dedup::{
+    BatchOptions, Clusters, Fingerprint, Found, Layout, MAX_DISTANCE, Progress, Source, Spool,
+    find_each,
+};
+use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::args::FindArgs;
+use crate::args::{Common, FindArgs};
 use crate::exit::{COMPLETE, USAGE, coded};
+use crate::settings::parse_size;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]
@@ -17,64 +22,150 @@ pub(super) enum What {
     Clusters,
 }
 
+/// Bytes of a line of the input; no number has so many.
+const MAX_LINE: u64 = 1024;
 /// From so many fingerprints on, longer leads pay for the further tables.
-const MANY: usize = 2_000_000;
+const MANY: u64 = 2_000_000;
 
-pub(super) fn run(args: &FindArgs, what: What) -> Result<u8> {
+/// The input: in memory, or in a temporary file.
+enum Input {
+    Memory(Vec<Fingerprint>),
+    File(Spool),
+}
+
+impl Input {
+    fn len(&self) -> u64 {
+        match self {
+            Self::Memory(fingerprints) => fingerprints.len() as u64,
+            Self::File(spool) => spool.len(),
+        }
+    }
+}
+
+pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     if args.distance > MAX_DISTANCE {
         return Err(coded(
             USAGE,
             format!("--distance {}: 0 to {MAX_DISTANCE} are possible", args.distance),
         ));
     }
-    let fingerprints = read(&args.input)?;
-    let extra = if fingerprints.len() >= MANY { 2 } else { 1 };
-    let blocks = args.blocks.unwrap_or(args.distance + extra);
-    let layout = Layout::new(blocks, args.distance).map_err(|error| {
-        coded(USAGE, format!("--blocks {blocks} with --distance {}: {error}", args.distance))
-    })?;
+    let memory = usize::try_from(parse_size(&args.memory)?).unwrap_or(usize::MAX).max(1 << 16);
+    let layout = |count: u64| match args.blocks {
+        Some(blocks) => Layout::new(blocks, args.distance).map_err(|error| {
+            coded(USAGE, format!("--blocks {blocks} with --distance {}: {error}", args.distance))
+        }),
+        None if count < MANY => Ok(Layout::for_distance(args.distance)?),
+        None => Ok(Layout::halves(args.distance / 2 + 2, args.distance)?),
+    };
+    // A wrong number of blocks is said before a long input is read.
+    layout(0)?;
+    let input = read(&args.input, memory)?;
+    let layout = layout(input.len())?;
     let mut out: Box<dyn Write> = if args.output == Path::new("-") {
         Box::new(BufWriter::new(io::stdout().lock()))
     } else {
         let file = File::create(&args.output);
         Box::new(BufWriter::new(file.with_context(|| args.output.display().to_string())?))
     };
-    match what {
+    let bar = bar(common);
+    let progress = |progress: Progress| {
+        if let Some(bar) = &bar {
+            bar.set_length(progress.total);
+            bar.set_position(progress.done);
+            bar.set_message(format!("{} found", progress.pairs));
+        }
+    };
+    let options = BatchOptions { memory_bytes: memory, ..BatchOptions::default() };
+    let mut pairs: Vec<(u64, u64)> = Vec::new();
+    let mut clusters = Clusters::default();
+    let mut written = Ok(());
+    // What does not fit into memory sorted is written as it is found.
+    let sorted = matches!(input, Input::Memory(_));
+    let visit = |found| match what {
+        What::Clusters => clusters.add(found),
         What::Pairs => {
-            for pair in find_all(&fingerprints, &layout) {
-                writeln!(out, "[{}, {}]", pair.a.bits(), pair.b.bits())?;
+            let (a, b) = match found {
+                Found::Near(pair) => (pair.a.bits(), pair.b.bits()),
+                Found::Repeated(value, _) => (value.bits(), value.bits()),
+            };
+            if sorted {
+                pairs.push((a, b));
+            } else if written.is_ok() {
+                written = writeln!(out, "[{a}, {b}]");
             }
         }
-        What::Clusters => {
-            for cluster in find_clusters(&fingerprints, &layout) {
-                let members: Vec<String> = cluster.iter().map(|f| f.bits().to_string()).collect();
-                writeln!(out, "[{}]", members.join(", "))?;
-            }
-        }
+    };
+    match &input {
+        Input::Memory(all) => find_each(all.as_slice(), &layout, &options, visit, progress)?,
+        Input::File(spool) => find_each(spool, &layout, &options, visit, progress)?,
+    }
+    written?;
+    if let Some(bar) = &bar {
+        bar.finish_and_clear();
+    }
+    pairs.sort_unstable();
+    for (a, b) in pairs {
+        writeln!(out, "[{a}, {b}]")?;
+    }
+    for cluster in clusters.into_vec() {
+        let members: Vec<String> = cluster.iter().map(|f| f.bits().to_string()).collect();
+        writeln!(out, "[{}]", members.join(", "))?;
     }
     out.flush()?;
     Ok(COMPLETE)
 }
 
-fn read(path: &Path) -> Result<Vec<Fingerprint>> {
-    let (name, input): (String, Box<dyn BufRead>) = if path == Path::new("-") {
+/// On a terminal only.
+fn bar(common: &Common) -> Option<ProgressBar> {
+    let wanted = io::stderr().is_terminal() && !common.quiet && !common.no_progress;
+    let style = ProgressStyle::with_template("{bar:30} {percent}% {msg}, {eta} left").ok();
+    style.filter(|_| wanted).map(|style| ProgressBar::new(0).with_style(style))
+}
+
+fn read(path: &Path, memory: usize) -> Result<Input> {
+    let (name, mut input): (String, Box<dyn BufRead>) = if path == Path::new("-") {
         ("stdin".to_owned(), Box::new(io::stdin().lock()))
     } else {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;
-        (name, Box::new(BufReader::new(file)))
+        (name, Box::new(BufReader::with_capacity(1 << 20, file)))
     };
     let mut fingerprints = Vec::new();
-    for (number, line) in input.lines().enumerate() {
-        let line = line.with_context(|| name.clone())?;
-        let line = line.trim();
-        if line.is_empty() {
+    let mut spool: Option<Spool> = None;
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        // No number is longer; more would only be an error that takes all memory.
+        let read = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line);
+        if read.with_context(|| name.clone())? == 0 {
+            break;
+        }
+        let text = line.trim_ascii();
+        if text.is_empty() {
             continue;
         }
-        let bits = line.parse().map_err(|_| {
-            coded(USAGE, format!("{name}, line {}: {line:?} is no number below 2^64", number + 1))
+        let bits = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        let bits = bits.ok_or_else(|| {
+            let shown = crate::output::line(&String::from_utf8_lossy(text), 40);
+            coded(USAGE, format!("{name}, line {number}: {shown:?} is no number below 2^64"))
         })?;
-        fingerprints.push(Fingerprint::from_bits(bits));
+        let fingerprint = Fingerprint::from_bits(bits);
+        match &mut spool {
+            Some(spool) => spool.push(fingerprint)?,
+            None => fingerprints.push(fingerprint),
+        }
+        if spool.is_none() && fingerprints.len() * 8 >= memory {
+            let mut fresh = Spool::create(&std::env::temp_dir())?;
+            fingerprints.drain(..).try_for_each(|fingerprint| fresh.push(fingerprint))?;
+            fingerprints.shrink_to_fit();
+            spool = Some(fresh);
+        }
     }
-    Ok(fingerprints)
+    Ok(match spool {
+        Some(mut spool) => {
+            spool.finish()?;
+            Input::File(spool)
+        }
+        None => Input::Memory(fingerprints),
+    })
 }

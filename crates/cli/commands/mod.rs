@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod check;
 mod dedup;
 mod demo;
 mod demo_site;
@@ -9,6 +10,7 @@ mod find;
 mod input;
 mod main_job;
 mod pages;
+mod plan;
 mod search;
 mod show;
 mod status;
@@ -43,8 +45,10 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Dedup { data, all_matches, settings }) => {
             dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
         }
-        Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs),
-        Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters),
+        Some(Command::Check { json, data }) => check::run(json, &data.data),
+        Some(Command::Plan(args)) => plan::run(&args),
+        Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs, &common),
+        Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters, &common),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();
             clap_complete::generate(shell, &mut Args::command(), "crawl", &mut text);

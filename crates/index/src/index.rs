@@ -260,6 +260,19 @@ impl Searcher {
         run().map_err(|error| translate(&self.path, error))
     }
 
+    /// The files whose checksums do not match.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn damaged_files(&self) -> Result<Vec<String>> {
+        let damaged =
+            self.index.validate_checksum().map_err(|error| translate(&self.path, error))?;
+        let mut names: Vec<String> =
+            damaged.into_iter().map(|path| path.display().to_string()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// The page with this number, without a snippet.
     ///
     /// # Errors

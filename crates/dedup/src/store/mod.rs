@@ -99,6 +99,19 @@ impl Store {
         Self::open_with(Arc::new(dir), Some(&folder), options)
     }
 
+    /// Opens the store in `folder`, which must be there.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of kind `NotFound` if there is none, else as [`open`](Self::open).
+    pub fn open_existing(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
+        let manifest = folder.as_ref().join(manifest::NAME);
+        if !manifest.exists() {
+            let source = std::io::ErrorKind::NotFound.into();
+            return Err(Error::Io { path: manifest, source });
+        }
+        Self::open(folder, options)
+    }
+
     /// Opens or creates the store in a [`Directory`] of the caller's.
     ///
     /// # Errors

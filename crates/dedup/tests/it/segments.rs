@@ -125,7 +125,7 @@ fn deleted_documents_are_gone_for_good() {
     holds(&store, "after a merge");
     let report = store.check().unwrap();
     assert_eq!(report.documents, 701);
-    assert!(report.bytes < before * 4 / 5, "{report:?}, {before} before");
+    assert!(report.bytes < before * 9 / 10, "{report:?}, {before} before");
     drop(store);
     let store = Store::open(folder.path(), classic(3)).unwrap();
     holds(&store, "after a merge and reopening");
