@@ -26,15 +26,19 @@ pub struct Plan {
 }
 
 /// Nanoseconds that one read of a line takes, at random places of tables of so many bytes, when
-/// several are asked for at once. Measured by `cargo bench -p hapax-dedup --bench cost`.
+/// several are asked for at once. These constants are measured by `cargo bench -p hapax-dedup --bench cost`.
 const LINE_COST: [(f64, f64); 6] =
-    [(0.5e6, 2.0), (4e6, 3.0), (32e6, 9.0), (256e6, 17.0), (2e9, 24.0), (16e9, 32.0)];
-/// Nanoseconds a probe, whatever it finds: its bucket, the loop.
-const PROBE_COST: f64 = 8.0;
+    [(0.5e6, 2.4), (4e6, 3.9), (32e6, 12.3), (256e6, 22.6), (2e9, 24.4), (16e9, 30.0)];
+/// Nanoseconds a query, whatever is asked.
+const QUERY_COST: f64 = 20.0;
+/// Nanoseconds a table: its shape, the query's bucket.
+const TABLE_COST: f64 = 27.0;
+/// Nanoseconds a probe beside its lines.
+const PROBE_COST: f64 = 1.0;
 /// Nanoseconds a candidate compared.
 const CANDIDATE_COST: f64 = 0.35;
 /// What a packed table costs more, as a factor.
-const PACKED_FACTOR: f64 = 1.1;
+const PACKED_FACTOR: f64 = 1.07;
 
 /// Every scheme for this distance, costed for so many pages, the cheapest in time first among those
 /// that fit into `memory` bytes.
@@ -100,7 +104,10 @@ pub fn published_designs(pages: u64) -> Vec<(&'static str, Layout, f64)> {
 fn schemes(distance: u32) -> Vec<(String, Layout)> {
     let mut all = Vec::new();
     let mut add = |name: String, layout: Result<Layout, _>| {
-        if let Ok(layout) = layout {
+        let known = |layout: &Layout| all.iter().any(|(_, other): &(_, Layout)| other.same(layout));
+        if let Ok(layout) = layout
+            && !known(&layout)
+        {
             all.push((name, layout));
         }
     };
@@ -139,8 +146,9 @@ fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f6
     let bucket_bytes = candidates / probes.max(1.0) * 8.0;
     // The first line of a bucket is waited for; the next ones the machine fetches ahead.
     let lines = 1.0 + 0.25 * (bucket_bytes / 64.0).min(64.0);
-    let mut nanoseconds = probes
-        * (PROBE_COST + line_cost(directories) + lines * line_cost(bytes - directories))
+    let mut nanoseconds = QUERY_COST
+        + TABLE_COST * layout.leads().len() as f64
+        + probes * (PROBE_COST + line_cost(directories) + lines * line_cost(bytes - directories))
         + candidates * CANDIDATE_COST;
     if packed {
         nanoseconds *= PACKED_FACTOR;

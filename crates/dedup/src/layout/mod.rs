@@ -126,6 +126,11 @@ impl Layout {
         Self { distance, leads }
     }
 
+    /// Whether another layout has the same tables, in whatever order.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.leads.len() == other.leads.len() && self.leads.iter().all(|l| other.leads.contains(l))
+    }
+
     /// Up to which Hamming distance nothing is missed.
     pub const fn distance(&self) -> u32 {
         self.distance
