@@ -2,11 +2,15 @@
 //!
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE]
+//!   cargo run --release -- pairs [FINGERPRINTS] [ROUNDS] [DISTANCE]
+//!   cargo run --release -- text FOLDER [ROUNDS]
 
 mod data;
 mod measure;
 mod near;
 mod offer;
+mod pairs;
+mod text;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -20,6 +24,8 @@ fn main() {
             args.get(5).map(String::as_str),
         ),
         Some("offer") => offer::run(number(1, 1_000_000), number(2, 200_000), number(3, 1)),
-        _ => eprintln!("near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT] | offer [FINGERPRINTS] [PEERS] [AT ONCE]"),
+        Some("pairs") => pairs::run(number(1, 1_000_000), number(2, 3), number(3, 3) as u32),
+        Some("text") if args.len() > 1 => text::run(&args[1], number(2, 5)),
+        _ => eprintln!("near | offer | pairs | text FOLDER: see the top of main.rs"),
     }
 }

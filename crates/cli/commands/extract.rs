@@ -73,7 +73,7 @@ fn html(bytes: &[u8]) -> Result<Document> {
 
 fn fingerprint_of(words: &[u64]) -> hapax_dedup::Fingerprint {
     let mut simhash = Simhash::new();
-    words.iter().for_each(|&word| simhash.add(word, 1));
+    simhash.add_all(words);
     simhash.finish()
 }
 

@@ -25,7 +25,7 @@ pub(super) enum What {
 /// Bytes of a line of the input; no number has so many.
 const MAX_LINE: u64 = 1024;
 /// From so many fingerprints on, longer leads pay for the further tables.
-const MANY: u64 = 2_000_000;
+const MANY: u64 = 40_000_000;
 
 /// The input: in memory, or in a temporary file.
 enum Input {

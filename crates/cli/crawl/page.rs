@@ -102,9 +102,7 @@ impl PageWork {
     ) -> Self {
         let basis = document.basis(|bytes| HASH.hash(bytes));
         let mut simhash = Simhash::new();
-        for &word in &basis.features.words {
-            simhash.add(word, 1);
-        }
+        simhash.add_all(&basis.features.words);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let fingerprint = simhash.finish();
         let names = [name(&document.heading), name(own_title(&document.title))];

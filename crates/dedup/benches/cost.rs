@@ -43,7 +43,7 @@ fn lines() {
                 // The next group depends on this one, as a query's end does on its answers.
                 let seed = mix64(group ^ round << 40 ^ (sum & 1));
                 for i in 0..16 {
-                    let line = (u128::from(mix64(seed.wrapping_add(i))) * u128::from(lines) >> 64)
+                    let line = ((u128::from(mix64(seed.wrapping_add(i))) * u128::from(lines)) >> 64)
                         as usize;
                     sum += u64::from(map[line * 64]);
                 }

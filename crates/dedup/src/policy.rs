@@ -5,6 +5,8 @@ use crate::{Fingerprint, Sketch};
 
 /// Which level of the decision found and confirmed a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Level {
     /// The normalised text is equal.
     Text,
@@ -27,6 +29,7 @@ impl Level {
 
 /// The stored document that another one duplicates, with the evidence.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Neighbour {
     /// The stored document.
     pub id: DocId,
@@ -46,6 +49,8 @@ pub struct Neighbour {
 
 /// The answer to an offered document.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum Verdict {
     /// Nothing like it is stored; it is now, under this number.
     New(DocId),
@@ -64,6 +69,8 @@ pub enum Verdict {
 ///
 /// The defaults were chosen on labelled pairs of web pages; see docs/quality.md.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default))]
 pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,

@@ -1,4 +1,6 @@
+use crate::Simd;
 use crate::hash::mix64;
+use crate::tables::simd::{Kernel, Scan};
 
 /// How many min-hashes a sketch holds.
 pub const SKETCH_SIZE: usize = 64;
@@ -25,20 +27,16 @@ impl Sketch {
     /// # Complexity
     /// 64 multiplications a shingle.
     pub fn from_hashes(shingles: impl IntoIterator<Item = u64>) -> Option<Self> {
-        let mut minima = [u64::MAX; SKETCH_SIZE];
-        let mut any = false;
-        for shingle in shingles {
-            any = true;
-            for (minimum, seed) in minima.iter_mut().zip(SEEDS) {
-                // A permutation of 2^64 each; the shingles' own hashes are already well mixed.
-                *minimum = (*minimum).min((shingle ^ (seed >> 1)).wrapping_mul(seed));
-            }
+        let shingles: Vec<u64> = shingles.into_iter().collect();
+        if shingles.is_empty() {
+            return None;
         }
+        let minima = Simd::detect().run(Minima(&shingles));
         let mut sketch = [0; SKETCH_SIZE];
         for (byte, minimum) in sketch.iter_mut().zip(minima) {
             *byte = (mix64(minimum) & 0xff) as u8;
         }
-        any.then_some(Self(sketch))
+        Some(Self(sketch))
     }
 
     /// The sketch with these bytes.
@@ -69,6 +67,25 @@ impl Sketch {
     }
 }
 
+/// The smallest value of each permutation over a set; compiled for each level of instructions.
+struct Minima<'a>(&'a [u64]);
+
+impl Kernel for Minima<'_> {
+    type Output = [u64; SKETCH_SIZE];
+
+    #[inline(always)]
+    fn run<S: Scan>(self, _: S) -> Self::Output {
+        let mut minima = [u64::MAX; SKETCH_SIZE];
+        for &shingle in self.0 {
+            for (minimum, seed) in minima.iter_mut().zip(SEEDS) {
+                // A permutation of 2^64 each; the shingles' own hashes are already well mixed.
+                *minimum = (*minimum).min((shingle ^ (seed >> 1)).wrapping_mul(seed));
+            }
+        }
+        minima
+    }
+}
+
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 /// Odd multipliers from a splitmix64 sequence; part of the format, for sketches are stored.
 const SEEDS: [u64; SKETCH_SIZE] = {
@@ -86,6 +103,15 @@ const SEEDS: [u64; SKETCH_SIZE] = {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn minima_are_the_same_at_every_level() {
+        let shingles: Vec<u64> = (0..300).map(mix64).collect();
+        let plain = Simd::Portable.run(Minima(&shingles));
+        for level in [Simd::Avx2, Simd::Avx512] {
+            assert_eq!(level.run(Minima(&shingles)), plain);
+        }
+    }
 
     fn set(range: std::ops::Range<u64>) -> Sketch {
         Sketch::from_hashes(range.map(mix64)).unwrap()

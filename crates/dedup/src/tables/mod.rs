@@ -5,7 +5,7 @@ pub(crate) mod buffer;
 pub(crate) mod build;
 pub(crate) mod growing;
 mod lookup;
-mod simd;
+pub(crate) mod simd;
 pub(crate) mod table;
 
 use std::ops::Range;

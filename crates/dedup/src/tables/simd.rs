@@ -9,7 +9,7 @@ pub enum Simd {
     Portable,
     /// x86-64 with AVX2, BMI and POPCNT.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, VBMI and VPOPCNTDQ.
+    /// x86-64 with AVX-512 F, BW, DQ, VBMI and VPOPCNTDQ.
     Avx512,
 }
 
@@ -20,6 +20,11 @@ impl Simd {
         {
             if std::is_x86_feature_detected!("avx512f")
                 && std::is_x86_feature_detected!("avx512bw")
+                && std::is_x86_feature_detected!("avx512dq")
+                && std::is_x86_feature_detected!("avx2")
+                && std::is_x86_feature_detected!("bmi1")
+                && std::is_x86_feature_detected!("bmi2")
+                && std::is_x86_feature_detected!("popcnt")
                 && std::is_x86_feature_detected!("avx512vbmi")
                 && std::is_x86_feature_detected!("avx512vpopcntdq")
             {
@@ -55,7 +60,7 @@ impl Simd {
 
     /// Runs the kernel with the scan of this level, or of a lower one that the machine has.
     #[inline]
-    pub(super) fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         #[cfg(target_arch = "x86_64")]
         {
             let level = self.min(detected());
@@ -79,13 +84,13 @@ fn detected() -> Simd {
 }
 
 /// What is compiled once for each level.
-pub(super) trait Kernel {
+pub(crate) trait Kernel {
     type Output;
     fn run<S: Scan>(self, scan: S) -> Self::Output;
 }
 
 /// Looks through entries for those near a query.
-pub(super) trait Scan: Copy {
+pub(crate) trait Scan: Copy {
     /// Calls `visit` with the place and the value of each of `count` entries of `width` bytes at the
     /// start of `bytes` that differs from `query` in at most `limit` bits. The bits above `width`
     /// bytes of `query` must be zero. Where `width < 8`, 8 bytes must follow the last entry.
@@ -209,7 +214,9 @@ mod x86 {
 
     use super::{Kernel, Portable, Scan};
 
-    #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt")]
+    #[target_feature(
+        enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt"
+    )]
     pub(super) fn with_avx512<K: Kernel>(kernel: K) -> K::Output {
         kernel.run(Avx512(()))
     }

@@ -1,1 +1,97 @@
 //! Files of this version, which must load for ever.
+//!
+//! They were written by `HAPAX_GOLDEN=FOLDER cargo test -p hapax-dedup --test it golden`, which
+//! writes the folder anew; who does that makes a new version of the format.
+
+use std::fs;
+use std::path::Path;
+
+use hapax_dedup::{Document, Options, Store, mix64};
+
+use crate::common::document;
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2");
+
+fn options() -> Options {
+    Options { recipe: "golden-1".into(), memtable_documents: 20, ..Options::default() }
+}
+
+/// The calls that the files were made by.
+fn fill(folder: &Path) {
+    let store = Store::open(folder, options()).unwrap();
+    for i in 0..70u64 {
+        let key = format!("golden {i}");
+        let mut document = document(key.as_bytes(), i / 2, i % 2);
+        document.time = 1_700_000_000 + i;
+        document.names = [mix64(i / 2), 0];
+        if i % 7 == 0 {
+            document = Document { time: i, ..Document::new(key.as_bytes(), document.fingerprint) };
+        }
+        store.offer(&document).unwrap();
+        if i % 10 == 9 {
+            store.delete(i - 3).unwrap();
+            if i == 49 {
+                // In a segment already: its number goes into a file of its own.
+                store.delete(1).unwrap();
+            }
+            store.commit(&i.to_le_bytes()).unwrap();
+            store.wait().unwrap();
+        }
+    }
+    store.close().unwrap();
+}
+
+fn answers(folder: &Path) -> String {
+    let store = Store::open(folder, options()).unwrap();
+    let mut text = format!("{} {} {:?}\n", store.len(), store.duplicates(), store.payload());
+    for id in 0..70u64 {
+        let key = format!("golden {id}");
+        let record = store.record(id).unwrap();
+        let near = record.as_ref().map(|record| store.near(record.fingerprint).unwrap());
+        let matches = store.matches(&document(b"new", id / 2, 3)).unwrap();
+        let number = store.id_of(key.as_bytes()).unwrap();
+        text += &format!("{id} {number:?} {record:?} {near:?} {matches:?}\n");
+    }
+    store.check().unwrap();
+    text
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            fs::copy(&path, to.join(path.file_name().unwrap())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn golden_files_load() {
+    if let Some(folder) = std::env::var_os("HAPAX_GOLDEN") {
+        let folder = Path::new(&folder);
+        fill(folder);
+        let _ = fs::remove_dir_all(folder.join("ids"));
+        fs::write(folder.join("ANSWERS"), answers(folder)).unwrap();
+        let _ = fs::remove_dir_all(folder.join("ids"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    copy(Path::new(GOLDEN), folder.path());
+    let expected = fs::read_to_string(folder.path().join("ANSWERS")).unwrap();
+    assert_eq!(answers(folder.path()), expected);
+}
+
+#[test]
+fn what_is_written_today_is_what_the_golden_files_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path());
+    for entry in fs::read_dir(GOLDEN).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap();
+        if name == "ANSWERS" || name == "LOCK" {
+            continue;
+        }
+        let today = fs::read(folder.path().join(name));
+        let today = today.unwrap_or_else(|error| panic!("{}: {error}", name.display()));
+        assert!(today == fs::read(&path).unwrap(), "{} has other bytes", name.display());
+    }
+}

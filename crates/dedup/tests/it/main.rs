@@ -7,6 +7,7 @@ mod corruption;
 mod crash;
 mod golden;
 mod model;
+mod peers;
 mod recording;
 mod segments;
 mod store;

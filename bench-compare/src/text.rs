@@ -1,0 +1,79 @@
+//! Fingerprints of text beside the crates simhash, gaoya and web-simhash.
+//!
+//! Texts are the files of a folder, in UTF-8.
+
+use std::path::Path;
+
+use hapax_dedup::{FeatureHash, Plain, Simhash};
+
+use crate::measure;
+
+pub fn run(folder: &str, rounds: usize) {
+    let mut texts = Vec::new();
+    collect(Path::new(folder), &mut texts);
+    let bytes: usize = texts.iter().map(String::len).sum();
+    println!("{} texts, {:.1} MB", texts.len(), bytes as f64 / 1e6);
+    let rate = |seconds: f64| bytes as f64 / seconds / 1e6;
+    let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    let mut plain = Plain::default();
+    for _ in 0..rounds {
+        let (a, one) = measure::seconds(|| texts.iter().fold(0u64, |sum, text| sum ^ plain.fingerprint(text).bits()));
+        let (b, two) = measure::seconds(|| texts.iter().fold(0u64, |sum, text| sum ^ simhash::simhash(text)));
+        assert_ne!(one, two);
+        ours.push(rate(a));
+        theirs.push(rate(b));
+        ratios.push(b / a);
+    }
+    println!("plain words: hapax-dedup {} MB/s, simhash {} MB/s, ratio {}", measure::show(&mut ours), measure::show(&mut theirs), measure::show(&mut ratios));
+    let mut whole = Vec::new();
+    let mut web = Vec::new();
+    let extractor = web_simhash::WebFeatureExtractor::default();
+    for _ in 0..rounds {
+        let (a, _) = measure::seconds(|| texts.iter().fold(0u64, |sum, text| sum ^ plain.document(b"k", text).fingerprint.bits()));
+        whole.push(rate(a));
+        let (b, _) = measure::seconds(|| texts.iter().take(texts.len() / 10).fold(0u64, |sum, text| sum ^ web_simhash::SimHash64::from_text(text, &extractor).0));
+        let part: usize = texts.iter().take(texts.len() / 10).map(String::len).sum();
+        web.push(part as f64 / b / 1e6);
+    }
+    println!("with sketch and digest: hapax-dedup {} MB/s; web-simhash from_text {} MB/s", measure::show(&mut whole), measure::show(&mut web));
+    let hashes: Vec<u64> = (0..1000u64).map(hapax_dedup::mix64).collect();
+    let (mut fast, mut slow) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let (a, _) = measure::seconds(|| {
+            let mut sum = 0;
+            for _ in 0..10_000 {
+                let mut simhash = Simhash::new();
+                simhash.add_all(std::hint::black_box(&hashes));
+                sum ^= simhash.finish().bits();
+            }
+            sum
+        });
+        let (b, _) = measure::seconds(|| {
+            let mut sum = 0;
+            for _ in 0..10_000 {
+                let mut simhash = Simhash::new();
+                std::hint::black_box(&hashes).iter().for_each(|&hash| simhash.add(hash, 1));
+                sum ^= simhash.finish().bits();
+            }
+            sum
+        });
+        fast.push(10.0 / a);
+        slow.push(10.0 / b);
+    }
+    println!("accumulation of 1,000 features: add_all {} M/s, one by one {} M/s", measure::show(&mut fast), measure::show(&mut slow));
+    let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
+    for hash in FeatureHash::ALL {
+        let (a, _) = measure::seconds(|| words.iter().fold(0u64, |sum, word| sum ^ hash.hash(word.as_bytes())));
+        println!("{:<16} {:.0} M words/s", hash.name(), words.len() as f64 / a / 1e6);
+    }
+}
+
+fn collect(path: &Path, texts: &mut Vec<String>) {
+    if path.is_dir() {
+        let mut entries: Vec<_> = std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path()).collect();
+        entries.sort();
+        entries.iter().for_each(|entry| collect(entry, texts));
+    } else if let Ok(text) = std::fs::read_to_string(path) {
+        texts.push(text);
+    }
+}

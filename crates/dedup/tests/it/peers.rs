@@ -1,0 +1,141 @@
+//! What other libraries get wrong, each a test here.
+
+use hapax_dedup::{
+    Document, Fingerprint, GrowingTables, Layout, Options, Simhash, Store, Tables, Verdict,
+    find_all, find_clusters, mix64,
+};
+
+fn fingerprint(bits: u64) -> Fingerprint {
+    Fingerprint::from_bits(bits)
+}
+
+fn classic() -> Options {
+    let mut options = Options::default();
+    options.policy.hamming_only = true;
+    options
+}
+
+#[test]
+fn the_distance_itself_is_within_the_distance() {
+    for distance in 0..=7 {
+        let at = fingerprint((1 << distance) - 1);
+        let layout = Layout::for_distance(distance).unwrap();
+        let tables = Tables::build(&[at], &layout);
+        assert_eq!(tables.near(fingerprint(0)).len(), 1, "{distance}");
+        assert!(tables.near(fingerprint(1 << 63)).is_empty(), "{distance}");
+    }
+}
+
+#[test]
+fn exact_duplicates_are_reported() {
+    let values = [10, 20, 10].map(fingerprint);
+    let layout = Layout::new(5, 4).unwrap();
+    assert_eq!(find_all(&values, &layout).len(), 2);
+    assert_eq!(find_clusters(&values, &layout), [[10, 10, 20].map(fingerprint)]);
+    let store = Store::in_memory(classic()).unwrap();
+    store.offer(&Document::new(b"a", fingerprint(7))).unwrap();
+    let again = store.offer(&Document::new(b"b", fingerprint(7))).unwrap();
+    assert!(matches!(again, Verdict::Duplicate { of, .. } if of.distance == 0));
+}
+
+#[test]
+fn weights_above_255_do_not_overflow() {
+    let mut heavy = Simhash::new();
+    heavy.add(0b01, 599);
+    heavy.add(0b10, u32::MAX);
+    heavy.add(0b10, u32::MAX);
+    heavy.add(0b01, u32::MAX);
+    assert_eq!(heavy.finish().bits(), 0b10);
+}
+
+#[test]
+fn sizes_are_what_was_put_in() {
+    let values: Vec<Fingerprint> = (0..1000).map(|i| fingerprint(mix64(i))).collect();
+    let layout = Layout::for_distance(3).unwrap();
+    let mut growing = GrowingTables::new(layout.clone());
+    values.iter().for_each(|&value| assert!(growing.insert(value)));
+    let store = Store::in_memory(classic()).unwrap();
+    for (number, &value) in values.iter().enumerate() {
+        store.offer(&Document::new(&number.to_le_bytes(), value)).unwrap();
+    }
+    assert_eq!(
+        (growing.len(), Tables::build(&values, &layout).len(), store.len()),
+        (1000, 1000, 1000)
+    );
+}
+
+#[test]
+fn a_set_bit_is_a_majority_of_set_bits() {
+    let mut simhash = Simhash::new();
+    [0b011, 0b001, 0b101].iter().for_each(|&hash| simhash.add(hash, 1));
+    assert_eq!(simhash.finish().bits(), 0b001, "neither inverted nor complemented");
+}
+
+#[test]
+fn one_hot_bucket_does_not_slow_the_others() {
+    // 50,000 values that agree in three of four blocks; then look-ups elsewhere.
+    let layout = Layout::for_distance(3).unwrap();
+    let hot: Vec<Fingerprint> = (0..50_000u64).map(fingerprint).collect();
+    let tables = Tables::build(&hot, &layout);
+    let mut candidates = 0;
+    for query in 0..2000 {
+        candidates += tables.near(fingerprint(mix64(query + 1) | 1 << 63)).len();
+    }
+    assert_eq!(candidates, 0);
+    // In it, everything near is found all the same.
+    let query = fingerprint(1 << 20);
+    let near = hot.iter().filter(|value| query.distance(**value) <= 3).count();
+    assert_eq!(tables.near(query).len(), near);
+    let pairs = find_all(&hot[..3000], &layout).len();
+    let expected = (0..3000u64)
+        .flat_map(|a| (a + 1..3000).map(move |b| (a ^ b).count_ones()))
+        .filter(|distance| *distance <= 3)
+        .count();
+    assert_eq!(pairs, expected);
+}
+
+#[test]
+fn documents_can_be_deleted() {
+    let store = Store::in_memory(classic()).unwrap();
+    store.offer(&Document::new(b"a", fingerprint(7))).unwrap();
+    assert!(store.delete(0).unwrap() && !store.delete(0).unwrap());
+    assert_eq!(store.offer(&Document::new(b"b", fingerprint(7))).unwrap(), Verdict::New(1));
+    assert_eq!(store.offer(&Document::new(b"a", fingerprint(7 ^ 1))).unwrap(), verdict(&store));
+}
+
+/// The second document again, found at distance 1.
+fn verdict(store: &Store) -> Verdict {
+    let of = store.matches(&Document::new(b"x", fingerprint(7 ^ 1))).unwrap()[0];
+    assert_eq!((of.id, of.distance), (1, 1));
+    Verdict::Duplicate { id: 2, of }
+}
+
+#[test]
+fn text_of_other_scripts_is_not_all_alike() {
+    let mut plain = hapax_dedup::Plain::default();
+    let texts = [
+        "北京大学在北京",
+        "上海交通大学在上海",
+        "東京大学は東京にあります",
+        "Привет, мир",
+        "Γειά σου Κόσμε",
+    ];
+    let mut fingerprints: Vec<Fingerprint> =
+        texts.iter().map(|text| plain.fingerprint(text)).collect();
+    fingerprints.sort_unstable();
+    fingerprints.dedup();
+    assert_eq!(fingerprints.len(), texts.len());
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn verdicts_can_be_serialised() {
+    let store = Store::in_memory(classic()).unwrap();
+    store.offer(&Document::new(b"a", fingerprint(u64::MAX))).unwrap();
+    let verdict = store.offer(&Document::new(b"b", fingerprint(u64::MAX - 1))).unwrap();
+    let text = serde_json::to_string(&verdict).unwrap();
+    assert!(text.contains("\"fingerprint\":\"ffffffffffffffff\""), "{text}");
+    assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
+    let policy: hapax_dedup::Policy = serde_json::from_str("{\"distance\": 5}").unwrap();
+    assert_eq!((policy.distance, policy.short_tokens), (5, 50));
+}
