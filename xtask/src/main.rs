@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod crash;
+mod mutants;
 mod rng;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S]
+const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S] | mutants [NAME] [--limit N]
+  mutants plants each bug of crates/dedup/tests/mutants in a copy of the sources, and fails
+          unless the tests notice
   crash   kills a process that writes to a dedup store, N times at random moments (default 50),
           and holds what it acknowledged against what the store has after each kill";
 
@@ -18,6 +21,10 @@ fn main() -> ExitCode {
     };
     let result = match args.first().map(String::as_str) {
         Some("crash") => crash::run(number("--cycles", 50), number("--seed", 1)),
+        Some("mutants") => {
+            let name = args.get(1).filter(|name| !name.starts_with('-'));
+            mutants::run(name.map_or("", String::as_str), number("--limit", 1000))
+        }
         Some("crash-child") => {
             crash::child(args.get(1).map_or("", String::as_str), number("--seed", 1))
         }

@@ -1,0 +1,104 @@
+//! Planted bugs: each is put into a copy of the sources, and the tests of the dedup crate must fail.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// One planted bug: a file, what stands there, and what is put in its place.
+struct Mutant {
+    name: String,
+    file: PathBuf,
+    sound: String,
+    planted: String,
+}
+
+/// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen.
+pub(crate) fn run(only: &str, limit: u64) -> Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
+    let folder = root.join("crates/dedup/tests/mutants");
+    let mut mutants = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        let mutant = read(&path).with_context(|| path.display().to_string())?;
+        if mutant.name.contains(only) {
+            mutants.push(mutant);
+        }
+    }
+    mutants.sort_by(|a, b| a.name.cmp(&b.name));
+    let step = mutants.len().div_ceil(usize::try_from(limit)?.max(1)).max(1);
+    let copy = root.join("target/mutants");
+    let sources = copy.join("sources");
+    let _ = fs::remove_dir_all(&sources);
+    copy_sources(root, &sources)?;
+    ensure!(!fails(&copy)?, "the tests fail without a planted bug");
+    let (mut caught, mut planted) = (0, 0);
+    let mut missed = Vec::new();
+    for mutant in mutants.iter().step_by(step) {
+        let path = sources.join("crates/dedup").join(&mutant.file);
+        let sound = fs::read_to_string(&path)?;
+        fs::write(&path, sound.replacen(&mutant.sound, &mutant.planted, 1))?;
+        let noticed = fails(&copy)?;
+        fs::write(&path, sound)?;
+        planted += 1;
+        caught += u64::from(noticed);
+        if !noticed {
+            missed.push(mutant.name.as_str());
+        }
+        let word = if noticed { "caught" } else { "MISSED" };
+        writeln!(std::io::stdout(), "{word}  {}", mutant.name)?;
+    }
+    writeln!(std::io::stdout(), "{caught} of {planted} planted bugs were caught")?;
+    if !missed.is_empty() {
+        bail!("no test noticed: {}", missed.join(", "));
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Mutant> {
+    let text = fs::read_to_string(path)?;
+    let (file, rest) = text.split_once("\n<<<<<<< sound\n").context("no sound part")?;
+    let (sound, rest) = rest.split_once("\n=======\n").context("no planted part")?;
+    let (planted, _) = rest.split_once(">>>>>>> planted").context("no end")?;
+    let planted = planted.strip_suffix('\n').unwrap_or(planted);
+    let name = path.file_stem().context("no name")?.to_string_lossy().into_owned();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dedup").join(file);
+    let here = fs::read_to_string(&source).with_context(|| source.display().to_string())?;
+    let times = here.matches(sound).count();
+    ensure!(times == 1, "what it replaces stands {times} times in {file}: bring it up to date");
+    Ok(Mutant { name, file: file.into(), sound: sound.to_owned(), planted: planted.to_owned() })
+}
+
+/// Whether the tests do not pass; sources that do not compile are no planted bug.
+fn fails(copy: &Path) -> Result<bool> {
+    let cargo = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(copy.join("sources")).env("CARGO_TARGET_DIR", copy.join("target"));
+        command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p", "hapax-dedup"]);
+        command.args(["--lib", "--test", "it"]).args(args);
+        command.stdout(Stdio::null()).stderr(Stdio::null()).status()
+    };
+    ensure!(cargo(&["--no-run"])?.success(), "it does not compile");
+    Ok(!cargo(&[])?.success())
+}
+
+/// Everything that a build needs.
+fn copy_sources(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let hidden = name.to_string_lossy().starts_with('.') && name != ".cargo";
+        if name == "target" || hidden {
+            continue;
+        }
+        if entry.file_type()?.is_dir() {
+            copy_sources(&entry.path(), &to.join(&name))?;
+        } else if entry.file_type()?.is_file() {
+            fs::copy(entry.path(), to.join(&name))?;
+        }
+    }
+    Ok(())
+}
