@@ -1,5 +1,7 @@
 //! A hash map from a 32-bit key to several rows: 12 bytes an entry and 4 to 8 for its bucket.
 
+use crate::tables::simd::prefetch;
+
 const END: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,13 @@ impl Chain {
             {
                 entry.next = std::mem::replace(head, at as u32);
             }
+        }
+    }
+
+    /// Asks for the line of a key's newest entry.
+    pub(crate) fn prefetch(&self, key: u32) {
+        if let Some(&head) = self.heads.get(self.bucket(key)) {
+            prefetch(&self.entries, head as usize);
         }
     }
 

@@ -118,6 +118,13 @@ impl Memtable {
         self.by_band.get(band_key(band))
     }
 
+    /// Asks for the lines that a look-up of this fingerprint and key will read first.
+    pub(crate) fn prefetch(&self, fingerprint: Fingerprint, key: u32) {
+        self.tables.prefetch(fingerprint);
+        self.by_key.prefetch(key);
+        self.by_fingerprint.prefetch(fingerprint_key(fingerprint));
+    }
+
     pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
         self.tables.near_each(query, visit);
     }

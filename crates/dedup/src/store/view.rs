@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::MAX_BAND_BUCKET;
 use super::columns::Row;
 use super::deleted::Deleted;
 use super::memtable::Memtable;
 use super::segment::Segment;
+use super::{MAX_BAND_BUCKET, key_hash};
 use crate::Fingerprint;
 use crate::error::Result;
 use crate::policy::{Level, Neighbour, Policy, Side};
@@ -144,6 +144,20 @@ impl View {
                     }
                 }
             });
+        }
+    }
+
+    /// Asks for the lines that a batch's offers will read, while the segments are looked through.
+    pub(crate) fn prefetch(&self, documents: &[Document<'_>]) {
+        for second in [false, true] {
+            for document in documents {
+                let key = key_hash(document.key);
+                self.segments.iter().for_each(|segment| segment.prefetch_key(key, second));
+                if !second {
+                    self.memtables()
+                        .for_each(|table| read(table).prefetch(document.fingerprint, key));
+                }
+            }
         }
     }
 

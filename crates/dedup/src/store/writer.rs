@@ -84,6 +84,7 @@ impl Writer {
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
+        self.view.prefetch(documents);
         let proposed = self.view.propose_from_segments(documents)?;
         let mut verdicts = Vec::with_capacity(documents.len());
         for (document, proposed) in documents.iter().zip(proposed) {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::Near;
 use super::bits::{Compress, Flips, highest};
-use super::simd::{Kernel, Scan, Simd};
+use super::simd::{Kernel, Scan, Simd, prefetch};
 use crate::hash::mix64;
 use crate::layout::Lead;
 use crate::{Fingerprint, Layout};
@@ -223,6 +223,16 @@ impl GrowingTables {
             found.sort_unstable_by_key(|near| (near.distance, near.fingerprint));
         }
         found
+    }
+
+    /// Asks for the lines that a look-up will read first.
+    pub(crate) fn prefetch(&self, query: Fingerprint) {
+        for table in &self.tables {
+            let bucket = table.bucket.extract(query.bits()) as usize;
+            if let Some(&head) = table.heads.get(bucket) {
+                prefetch(&table.words, head as usize);
+            }
+        }
     }
 
     /// Calls `visit` with each of them, in the order of the tables.

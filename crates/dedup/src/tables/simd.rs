@@ -194,18 +194,18 @@ fn scan_near<T>(
     }
 }
 
-/// Asks for the cache line at `offset` of `bytes` before it is needed.
+/// Asks for the cache line of an item before it is needed.
 #[inline(always)]
-pub(super) fn prefetch(bytes: &[u8], offset: usize) {
+pub(crate) fn prefetch<T>(items: &[T], place: usize) {
     #[cfg(target_arch = "x86_64")]
-    if let Some(byte) = bytes.get(offset) {
+    if let Some(item) = items.get(place) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: a prefetch reads nothing, and the pointer is that of a live reference. SSE is
         // part of every x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, offset);
+    let _ = (items, place);
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -209,6 +209,15 @@ impl Segment {
         self.footer.by_band.get(&self.data, (band >> 32) as u32, band as u32, visit)
     }
 
+    /// Asks for the line that the look-up of a key reads first, or second.
+    pub(crate) fn prefetch_key(&self, key: u32, second: bool) {
+        if second {
+            self.footer.by_key.prefetch_entries(&self.data, 0, key);
+        } else {
+            self.footer.by_key.prefetch_directory(&self.data, 0, key);
+        }
+    }
+
     /// The rows with this key, in ascending order; all but the last are deleted.
     pub(crate) fn rows_of_key(&self, key: &[u8]) -> Result<Vec<u32>> {
         let mut rows = Vec::new();

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::blocks::{BlockWriter, Checked};
 use crate::error::Result;
 use crate::tables::build;
+use crate::tables::simd::prefetch;
 
 /// Buckets hold so many entries on average.
 const TARGET: u64 = 4;
@@ -101,6 +102,22 @@ impl Postings {
         lists.directory.end = out.position() as usize;
         out.align()?;
         Ok((lists, capped))
+    }
+
+    /// Asks for the line of a bucket's ends.
+    pub(crate) fn prefetch_directory(&self, data: &Checked, group: u32, key: u32) {
+        if self.directory.start < self.directory.end {
+            prefetch(&data.data, self.directory.start + 4 * self.bucket(group, key));
+        }
+    }
+
+    /// Asks for the first line of a bucket.
+    pub(crate) fn prefetch_entries(&self, data: &Checked, group: u32, key: u32) {
+        let at = self.directory.start + 4 * self.bucket(group, key);
+        let four = data.data.get(at..).and_then(|rest| rest.first_chunk::<4>());
+        if let Some(start) = four.filter(|_| at < self.directory.end) {
+            prefetch(&data.data, self.entries.start + 8 * u32::from_le_bytes(*start) as usize);
+        }
     }
 
     /// Calls `visit` with the rows of a key, in ascending order.

@@ -1,0 +1,131 @@
+//! A store on disk as it grows: offers with a commit each 1,000, memory, space, look-ups, reopening.
+//!
+//!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]]      default 1000000
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::indexing_slicing,
+    reason = "a benchmark"
+)]
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use hapax_dedup::{Document, Fingerprint, Options, Store, Verdict, mix64};
+
+const EACH: u64 = 1000;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let count: u64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
+    let folder =
+        args.get(1).map_or_else(std::env::temp_dir, PathBuf::from).join("hapax-bench-store");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut options = Options::default();
+    options.policy.hamming_only = true;
+    let store = Store::open(&folder, options.clone()).unwrap();
+    let (mut latencies, mut most) = (Vec::new(), 0);
+    let (mut next_report, mut duplicates) = (count.min(1_000_000), 0u64);
+    let started = Instant::now();
+    let mut since = started;
+    for first in (0..count).step_by(EACH as usize) {
+        for number in first..(first + EACH).min(count) {
+            let key = number.to_le_bytes();
+            let document = Document::new(&key, fingerprint(number));
+            let offered = Instant::now();
+            let verdict = store.offer(&document).unwrap();
+            latencies.push(offered.elapsed().as_nanos().min(u128::from(u32::MAX)) as u32);
+            duplicates += u64::from(matches!(verdict, Verdict::Duplicate { .. }));
+        }
+        store.commit(&first.to_le_bytes()).unwrap();
+        most = most.max(anonymous());
+        if first + EACH >= next_report {
+            latencies.sort_unstable();
+            let quantile =
+                |q: f64| f64::from(latencies[(latencies.len() as f64 * q) as usize]) / 1e3;
+            println!(
+                "{:>10} offered: {:.2} M/s lately, an offer p50 {:.1} us, p99 {:.1} us, p99.99 {:.0} us, longest {:.1} ms; \
+                 {} MB of memory at most; {:?}",
+                first + EACH,
+                latencies.len() as f64 / since.elapsed().as_secs_f64() / 1e6,
+                quantile(0.5),
+                quantile(0.99),
+                quantile(0.9999),
+                f64::from(latencies[latencies.len() - 1]) / 1e6,
+                most / 1_000_000,
+                store
+                    .segments()
+                    .iter()
+                    .map(|(layout, rows)| format!("{rows} in {layout}"))
+                    .collect::<Vec<_>>(),
+            );
+            latencies.clear();
+            since = Instant::now();
+            next_report = (next_report * 2).min(count);
+        }
+    }
+    println!(
+        "{:.2} M/s over all, {duplicates} duplicates",
+        count as f64 / started.elapsed().as_secs_f64() / 1e6
+    );
+    let started = Instant::now();
+    store.close().unwrap();
+    println!(
+        "closed in {:.0} ms; {:.0} bytes a fingerprint on disk",
+        started.elapsed().as_secs_f64() * 1e3,
+        size(&folder) as f64 / count as f64
+    );
+
+    let started = Instant::now();
+    let store = Store::open(&folder, options).unwrap();
+    let opened = started.elapsed();
+    assert!(!store.near(fingerprint(count / 2)).unwrap().is_empty());
+    println!(
+        "reopened in {:.1} ms, first answer after {:.1} ms",
+        opened.as_secs_f64() * 1e3,
+        started.elapsed().as_secs_f64() * 1e3
+    );
+    let queries: Vec<Fingerprint> =
+        (0..200_000).map(|i| fingerprint(mix64(i) % (2 * count))).collect();
+    for _ in 0..2 {
+        let started = Instant::now();
+        let found: usize = queries.iter().map(|&query| store.near(query).unwrap().len()).sum();
+        let single = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let mut many = 0;
+        store.near_many(&queries, |_, _, _| many += 1).unwrap();
+        assert_eq!(found, many);
+        println!(
+            "near: {:.2} M/s, batched {:.2} M/s, {found} found; {} MB of memory",
+            queries.len() as f64 / single / 1e6,
+            queries.len() as f64 / started.elapsed().as_secs_f64() / 1e6,
+            anonymous() / 1_000_000
+        );
+    }
+    drop(store);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Nineteen of twenty random, one within six bits of an earlier one.
+fn fingerprint(number: u64) -> Fingerprint {
+    let random = mix64(number + 1);
+    if random % 20 != 0 || number == 0 {
+        return Fingerprint::from_bits(random);
+    }
+    let earlier = mix64(mix64(random) % number + 1);
+    let flips = 1 + (random >> 5) % 6;
+    Fingerprint::from_bits((0..flips).fold(earlier, |bits, i| bits ^ 1 << (mix64(random ^ i) % 64)))
+}
+
+/// Bytes of anonymous memory: mapped files do not count.
+fn anonymous() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()).unwrap_or(0)
+        * 1024
+}
+
+fn size(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
