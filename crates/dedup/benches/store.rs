@@ -109,7 +109,7 @@ fn main() {
 /// Nineteen of twenty random, one within six bits of an earlier one.
 fn fingerprint(number: u64) -> Fingerprint {
     let random = mix64(number + 1);
-    if random % 20 != 0 || number == 0 {
+    if !random.is_multiple_of(20) || number == 0 {
         return Fingerprint::from_bits(random);
     }
     let earlier = mix64(mix64(random) % number + 1);
