@@ -110,6 +110,7 @@ impl Committer {
             recipe: RECIPE.to_owned(),
             keep_duplicates: parts.keep_duplicates,
             memtable_bytes: DEDUP_MEMORY,
+            merge_bytes: DEDUP_MEMORY,
             ..Options::default()
         };
         let store = Store::open(data.dedup(), options)?;

@@ -18,7 +18,8 @@ pub struct Options {
     pub memtable_documents: usize,
     /// The same by bytes. Default 64 MiB.
     pub memtable_bytes: usize,
-    /// Bytes of tables held in memory while a segment is written. Default 1 GiB.
+    /// Bytes of tables held in memory while a segment is written; beside them, 5 bytes a document
+    /// for its place. Default 256 MiB.
     pub merge_bytes: usize,
     /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
     /// Default: what is fastest for their number, at most 75.
@@ -33,7 +34,7 @@ impl Default for Options {
             keep_duplicates: false,
             memtable_documents: 1 << 18,
             memtable_bytes: 64 << 20,
-            merge_bytes: 1 << 30,
+            merge_bytes: 256 << 20,
             bytes_per_fingerprint: 75.0,
         }
     }

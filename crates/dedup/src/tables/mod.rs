@@ -180,9 +180,8 @@ impl Tables {
 
     /// All fingerprints in the order of the first table, in which [`rank`](Self::rank) counts.
     pub fn fingerprints(&self) -> impl Iterator<Item = Fingerprint> + '_ {
-        self.table(0)
-            .into_iter()
-            .flat_map(|table| table.fingerprints().map(Fingerprint::from_bits).collect::<Vec<_>>())
+        let table = self.table(0).into_iter();
+        table.flat_map(|table| table.fingerprints().map(Fingerprint::from_bits))
     }
 
     pub(crate) fn table(&self, number: usize) -> Option<Table<'_>> {

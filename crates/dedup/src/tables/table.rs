@@ -125,7 +125,7 @@ pub(crate) struct Table<'a> {
     pub(crate) at: (usize, usize),
 }
 
-impl Table<'_> {
+impl<'a> Table<'a> {
     /// How many entries.
     pub(crate) fn len(&self) -> usize {
         self.entries.len().saturating_sub(SLACK) / self.shape.width
@@ -195,12 +195,12 @@ impl Table<'_> {
     }
 
     /// All fingerprints in the order of the table.
-    pub(crate) fn fingerprints(&self) -> impl Iterator<Item = u64> + Clone + '_ {
+    pub(crate) fn fingerprints(self) -> impl Iterator<Item = u64> + Clone + 'a {
         self.placed().map(|(_, bits)| bits)
     }
 
     /// All fingerprints with the bucket that each lies in.
-    pub(crate) fn placed(&self) -> impl Iterator<Item = (u64, u64)> + Clone + '_ {
+    pub(crate) fn placed(self) -> impl Iterator<Item = (u64, u64)> + Clone + 'a {
         let width = self.shape.width;
         let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
         self.shape.buckets.clone().flat_map(move |bucket| {

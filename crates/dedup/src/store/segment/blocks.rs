@@ -18,13 +18,23 @@ pub(crate) struct BlockWriter {
     path: PathBuf,
     out: Box<dyn Output>,
     buffer: Vec<u8>,
+    /// Bytes of whole blocks.
     written: u64,
+    /// How much of the buffer is in the file already.
+    published: usize,
     crcs: Vec<u32>,
 }
 
 impl BlockWriter {
     pub(crate) fn new(path: PathBuf, out: Box<dyn Output>) -> Self {
-        Self { path, out, buffer: Vec::with_capacity(BLOCK), written: 0, crcs: Vec::new() }
+        Self {
+            path,
+            out,
+            buffer: Vec::with_capacity(BLOCK),
+            written: 0,
+            published: 0,
+            crcs: Vec::new(),
+        }
     }
 
     /// How many bytes were written.
@@ -53,10 +63,21 @@ impl BlockWriter {
 
     fn flush(&mut self) -> Result<()> {
         if !self.buffer.is_empty() {
+            self.publish()?;
             self.crcs.push(crc32fast::hash(&self.buffer));
-            self.out.write(&self.buffer).map_err(Error::io(&self.path))?;
             self.written += self.buffer.len() as u64;
             self.buffer.clear();
+            self.published = 0;
+        }
+        Ok(())
+    }
+
+    /// Puts everything so far into the file, so that it can be read back.
+    pub(crate) fn publish(&mut self) -> Result<()> {
+        let fresh = self.buffer.get(self.published..).unwrap_or_default();
+        if !fresh.is_empty() {
+            self.out.write(fresh).map_err(Error::io(&self.path))?;
+            self.published = self.buffer.len();
         }
         Ok(())
     }

@@ -5,14 +5,14 @@ use std::ops::Range;
 use super::blocks::BlockWriter;
 use super::footer::{Footer, TableMeta};
 use super::postings::Postings;
-use crate::dir::Directory;
+use crate::dir::{Contents, Directory};
 use crate::error::{Error, Result};
 use crate::record::DocId;
 use crate::store::columns::{COLUMNS, Column, Columns, INDEXED};
 use crate::store::memtable::digest_key;
 use crate::store::{MAX_BAND_BUCKET, key_hash};
 use crate::tables::build;
-use crate::tables::table::{SLACK, Shape};
+use crate::tables::table::{SLACK, Shape, Table};
 use crate::{BANDS, Layout};
 
 /// In the list of documents: this is not a row but the place of a list of rows.
@@ -94,9 +94,24 @@ impl Plan<'_> {
 
         let mut tables = Vec::new();
         let (first, documents, lists, distinct) = self.first_table(&mut out)?;
-        tables.extend(first);
-        for &lead in self.layout.leads().iter().skip(1) {
-            tables.push(self.further_table(lead, &distinct, &mut out)?);
+        if let Some(first) = first {
+            // What is too much to be held is read back from the file.
+            let written = match &distinct {
+                Some(_) => None,
+                None => {
+                    out.publish()?;
+                    let contents = dir.contents(name);
+                    Some(contents.map_err(Error::io(&dir.path().join(name)))?)
+                }
+            };
+            let shape = Shape::with_bits(first.lead, first.directory_bits, first.width < 8);
+            let fingerprints =
+                Distinct { held: distinct.as_deref(), shape: &shape, first: &first, written };
+            for &lead in self.layout.leads().iter().skip(1) {
+                let table = self.further_table(lead, &fingerprints, &mut out)?;
+                tables.push(table);
+            }
+            tables.insert(0, first);
         }
         drop(distinct);
 
@@ -233,9 +248,9 @@ impl Plan<'_> {
     fn first_table(
         &self,
         out: &mut BlockWriter,
-    ) -> Result<(Option<TableMeta>, Range<usize>, Range<usize>, Vec<u64>)> {
+    ) -> Result<(Option<TableMeta>, Range<usize>, Range<usize>, Option<Vec<u64>>)> {
         let Some(&lead) = self.layout.leads().first() else {
-            return Ok((None, 0..0, 0..0, Vec::new()));
+            return Ok((None, 0..0, 0..0, None));
         };
         let shape = Shape::new(lead, self.rows(), self.packed);
         let mut starts = vec![0u32; shape.bucket_count() + 1];
@@ -251,7 +266,8 @@ impl Plan<'_> {
         let mut directory: Vec<u32> = Vec::with_capacity(starts.len());
         let mut documents: Vec<u32> = Vec::new();
         let mut lists: Vec<u32> = Vec::new();
-        let mut distinct: Vec<u64> = Vec::new();
+        let mut distinct = (self.rows() * 8 <= self.budget as u64).then(Vec::new);
+        let mut count = 0u32;
         directory.push(0);
         let mut entry = [0; 8];
         // Sixteen bytes a row here, against eight of an entry.
@@ -279,7 +295,10 @@ impl Plan<'_> {
                     let Some(&(bits, row)) = same.first() else { continue };
                     shape.write_entry(&mut entry, 0, bits);
                     out.write(entry.get(..shape.width).unwrap_or_default())?;
-                    distinct.push(bits);
+                    if let Some(distinct) = &mut distinct {
+                        distinct.push(bits);
+                    }
+                    count += 1;
                     if same.len() == 1 {
                         documents.push(row);
                     } else {
@@ -288,7 +307,7 @@ impl Plan<'_> {
                         lists.extend(same.iter().map(|pair| pair.1));
                     }
                 }
-                directory.push(distinct.len() as u32);
+                directory.push(count);
             }
         }
         out.write(&[0; SLACK])?;
@@ -310,11 +329,11 @@ impl Plan<'_> {
     fn further_table(
         &self,
         lead: crate::Lead,
-        distinct: &[u64],
+        distinct: &Distinct<'_>,
         out: &mut BlockWriter,
     ) -> Result<TableMeta> {
         let shape = Shape::new(lead, self.rows(), self.packed);
-        let mut starts = build::count(&shape, distinct.iter().copied());
+        let mut starts = build::count(&shape, distinct.iter());
         build::starts(&mut starts);
         let entries_start = out.position() as usize;
         for range in build::ranges(&shape, &starts, self.budget) {
@@ -323,8 +342,7 @@ impl Plan<'_> {
             let mut cursors = starts.clone();
             let mut entries =
                 crate::tables::buffer::Buffer::zeroed((end - base) as usize * shape.width);
-            let bits = distinct.iter().copied();
-            build::scatter(&shape, bits, &range, base, &mut cursors, entries.as_mut());
+            build::scatter(&shape, distinct.iter(), &range, base, &mut cursors, entries.as_mut());
             out.write(&entries)?;
         }
         out.write(&[0; SLACK])?;
@@ -333,6 +351,26 @@ impl Plan<'_> {
         let directory = words(out, &starts)?;
         let directory_bits = shape.directory_bits;
         Ok(TableMeta { lead, directory_bits, width: shape.width, directory, entries })
+    }
+}
+
+/// The distinct fingerprints in the order of the first table: in memory, or in the file.
+struct Distinct<'a> {
+    held: Option<&'a [u64]>,
+    shape: &'a Shape,
+    first: &'a TableMeta,
+    written: Option<Contents>,
+}
+
+impl Distinct<'_> {
+    fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let held = self.held.into_iter().flatten().copied();
+        let written = self.written.iter().flat_map(move |contents| {
+            let part = |range: &Range<usize>| contents.get(range.clone()).unwrap_or_default();
+            let (directory, entries) = (part(&self.first.directory), part(&self.first.entries));
+            Table { shape: self.shape, directory, entries, at: (0, 0) }.fingerprints()
+        });
+        held.chain(written)
     }
 }
 
