@@ -1,6 +1,9 @@
 //! The scan of a bucket, by the widest instructions that the machine has. One of the two modules
 //! with unsafe code; each form is held against the portable one.
-#![expect(unsafe_code, reason = "vector instructions chosen at run time")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "vector instructions chosen at run time")
+)]
 
 /// Which instructions scan a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

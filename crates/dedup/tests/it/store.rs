@@ -182,3 +182,51 @@ fn on_one_site_another_name_is_another_page() {
     assert!(verdict([5, 7], [6, 8], 2), "another site may name it as it likes");
     assert!(verdict([5, 7], [0, 0], 1), "a page without a name says nothing");
 }
+
+#[test]
+fn too_long_keys_and_payloads_are_refused() {
+    let store = Store::in_memory(Options::default()).unwrap();
+    let long = vec![b'x'; hapax_dedup::MAX_KEY + 1];
+    let refused = store.offer(&Document::new(&long, Fingerprint::from_bits(1)));
+    assert!(matches!(refused, Err(Error::KeyTooLong(65_536))));
+    let refused = store.insert(&Document::new(&long, Fingerprint::from_bits(1)), None);
+    assert!(matches!(refused, Err(Error::KeyTooLong(65_536))));
+    assert!(matches!(store.commit(&vec![0; 131_072]), Err(Error::PayloadTooLong(131_072))));
+    assert!(store.is_empty());
+    // The longest that are allowed survive a segment and a journal.
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path());
+    let longest = long.get(1..).unwrap();
+    store.offer(&Document::new(longest, Fingerprint::from_bits(1))).unwrap();
+    store.commit(&vec![7; 131_071]).unwrap();
+    drop(store);
+    let store = open(folder.path());
+    assert_eq!(store.payload(), vec![7; 131_071]);
+    store.compact().unwrap();
+    assert_eq!(store.id_of(longest).unwrap(), Some(0));
+    let other = Options { recipe: "two\nlines".into(), ..Options::default() };
+    assert!(matches!(Store::in_memory(other), Err(Error::RecipeName)));
+}
+
+#[test]
+fn the_band_lists_of_a_template_stay_short() {
+    // 1,300 documents with one sketch, kept although they are duplicates.
+    let options = Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
+    let store = Store::in_memory(options).unwrap();
+    let sketch = Sketch::from_hashes((0..100).map(mix64));
+    for number in 0..1300u64 {
+        let key = number.to_le_bytes();
+        let fingerprint = Fingerprint::from_bits(mix64(number));
+        let document = Document { sketch, tokens: 500, ..Document::new(&key, fingerprint) };
+        store.insert(&document, None).unwrap();
+        if number % 100 == 99 {
+            store.commit(b"").unwrap();
+            store.wait().unwrap();
+        }
+    }
+    assert!(store.capped_bands() > 0);
+    let fingerprint = Fingerprint::from_bits(mix64(5000));
+    let document = Document { sketch, tokens: 500, ..Document::new(b"new", fingerprint) };
+    let found = store.matches(&document).unwrap().len();
+    assert!((1..=2 * hapax_dedup::MAX_BAND_BUCKET).contains(&found), "{found}");
+}

@@ -1,0 +1,79 @@
+//! Any bytes are a store's files: opening and asking never panics, whatever they say.
+#![no_main]
+use std::sync::Arc;
+
+use hapax_dedup::{Directory, Fingerprint, MemDirectory, Options, Store};
+use libfuzzer_sys::fuzz_target;
+
+/// A file of a real store with the input's changes: what is behind the checksums is reached too.
+const SEGMENT: &[u8] = include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40");
+
+fn put(dir: &MemDirectory, name: &str, bytes: &[u8]) {
+    let mut out = dir.create(name).expect("memory");
+    out.write(bytes).expect("memory");
+}
+
+fn manifest(body: &str) -> String {
+    format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()))
+}
+
+fuzz_target!(|input: &[u8]| {
+    let Some((&kind, rest)) = input.split_first() else { return };
+    let dir = MemDirectory::new();
+    match kind % 4 {
+        0 => {
+            let text = String::from_utf8_lossy(rest);
+            put(&dir, "MANIFEST", manifest(&format!("hapax-dedup 2\nrecipe custom\n{text}")).as_bytes());
+            put(&dir, "journal-1", rest);
+        }
+        1 => {
+            put(&dir, "MANIFEST", manifest("hapax-dedup 2\nrecipe custom\njournal 1").as_bytes());
+            put(&dir, "journal-1", rest);
+        }
+        2 => {
+            // Changes behind the checksums: the footer's fields, with the checksum made right again.
+            let mut bytes = SEGMENT.to_vec();
+            let footer = bytes.len() - 24;
+            for change in rest.chunks_exact(3) {
+                let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
+                let length = bytes.len();
+                bytes[length - 24 - 1 - at % (length - 25)] ^= change[2];
+            }
+            let length = u64::from_le_bytes(bytes[footer..footer + 8].try_into().expect("eight")) as usize;
+            let start = footer.saturating_sub(length);
+            let end = bytes.len() - 12;
+            let crc = crc32fast::hash(&bytes[start..end]);
+            bytes[end..end + 4].copy_from_slice(&crc.to_le_bytes());
+            let line = format!("hapax-dedup 2\nrecipe custom\njournal 1\nsegment seg-3-0-40 {} 0 40", bytes.len());
+            put(&dir, "MANIFEST", manifest(&line).as_bytes());
+            put(&dir, "seg-3-0-40", &bytes);
+        }
+        _ => {
+            let line = format!("hapax-dedup 2\nrecipe custom\njournal 1\ndeleted deleted-1\nsegment seg-3-0-40 {} 0 40", SEGMENT.len());
+            put(&dir, "MANIFEST", manifest(&line).as_bytes());
+            put(&dir, "seg-3-0-40", SEGMENT);
+            let mut bytes = b"HAPAXDEL".to_vec();
+            bytes.extend(rest);
+            let crc = crc32fast::hash(&bytes);
+            bytes.extend(crc.to_le_bytes());
+            put(&dir, "deleted-1", &bytes);
+        }
+    }
+    if kind % 4 > 1 {
+        // An empty journal with its first commit.
+        let empty = MemDirectory::new();
+        drop(Store::open_in(Arc::new(empty.clone()), Options::default()).expect("a store"));
+        put(&dir, "journal-1", &empty.contents("journal-1").expect("a journal"));
+    }
+    let Ok(store) = Store::open_in(Arc::new(dir), Options::default()) else { return };
+    let _ = store.check();
+    for i in 0..45u64 {
+        let _ = store.id_of(format!("golden {i}").as_bytes());
+        if let Ok(Some(record)) = store.record(i) {
+            let _ = store.near(record.fingerprint);
+            let _ = store.matches(&record.document());
+        }
+    }
+    let _ = store.near(Fingerprint::from_bits(u64::from(kind)));
+    let _ = store.compact();
+});
