@@ -17,6 +17,7 @@ fn main() {
     let counts: Vec<u64> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1_000_000, 10_000_000] } else { counts };
     lines();
+    searches(counts[0]);
     for count in counts {
         against_measurement(count, 3);
     }
@@ -53,6 +54,61 @@ fn lines() {
         }
         println!("{bytes:>12} {best:>6.1}");
     }
+}
+
+/// Ways to find where a lead begins in a sorted table: the directory that tables have, and the two
+/// searches that the literature proposes.
+fn searches(count: u64) {
+    let mut sorted: Vec<u64> = (0..count).map(mix64).collect();
+    sorted.sort_unstable();
+    let queries: Vec<u64> = (0..1_000_000).map(|i| mix64(i + (1 << 40))).collect();
+    let bits = (count / 4).ilog2();
+    let mut directory = vec![0u32; (1 << bits) + 1];
+    sorted.iter().for_each(|value| directory[(value >> (64 - bits)) as usize + 1] += 1);
+    (1..directory.len()).for_each(|i| directory[i] += directory[i - 1]);
+    let time = |name: &str, find: &dyn Fn(u64) -> usize| {
+        let mut best = f64::MAX;
+        for _ in 0..3 {
+            let started = Instant::now();
+            black_box(queries.iter().fold(0, |sum, &query| sum ^ find(query)));
+            best = best.min(started.elapsed().as_secs_f64() * 1e9 / queries.len() as f64);
+        }
+        println!("{name:<22} {best:>6.0} ns");
+    };
+    println!("\nwhere a lead begins among {count}");
+    time("directory", &|query| {
+        let bucket = (query >> (64 - bits)) as usize;
+        let (from, to) = (directory[bucket] as usize, directory[bucket + 1] as usize);
+        from + sorted[from..to].partition_point(|value| *value < query)
+    });
+    time("interpolation search", &|query| {
+        let (mut from, mut to) = (0, sorted.len());
+        while to - from > 16 {
+            let (low, high) = (sorted[from], sorted[to - 1]);
+            if query <= low || query > high {
+                return if query <= low { from } else { to };
+            }
+            let share = (query - low) as f64 / (high - low) as f64;
+            let guess = (from + (share * (to - 1 - from) as f64) as usize).clamp(from + 1, to - 1);
+            // A window around the guess, widened if it misses.
+            if sorted[guess] < query {
+                from = guess;
+                to = to.min(guess + 64).max(if sorted[to.min(guess + 64) - 1] < query {
+                    to
+                } else {
+                    0
+                });
+            } else {
+                to = guess + 1;
+                let back = guess.saturating_sub(64).max(from);
+                if sorted[back] < query {
+                    from = back;
+                }
+            }
+        }
+        from + sorted[from..to].partition_point(|value| *value < query)
+    });
+    time("binary search", &|query| sorted.partition_point(|value| *value < query));
 }
 
 fn against_measurement(count: u64, distance: u32) {

@@ -16,7 +16,7 @@ mod view;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::journal::Journal;
 use self::writer::Writer;
@@ -52,17 +52,21 @@ pub const MAX_KEY: usize = u16::MAX as usize;
 pub struct Store {
     options: Options,
     dir: Arc<dyn Directory>,
+    /// Whose turn it is to commit.
+    turn: Mutex<Turn>,
+    freed: Condvar,
     /// Taken before `writer` where both are needed.
-    log: Mutex<Log>,
+    journal: Mutex<Journal>,
     writer: Mutex<Writer>,
     /// Let go last.
     _guard: Guard,
 }
 
-/// The journal, and up to which commit it is durable.
-#[derive(Debug)]
-struct Log {
-    journal: Journal,
+#[derive(Debug, Default)]
+struct Turn {
+    /// Somebody is committing.
+    busy: bool,
+    /// Up to which commit everything is durable.
     durable: u64,
 }
 
@@ -283,28 +287,45 @@ impl Store {
             return Err(Error::PayloadTooLong(payload.len()));
         }
         let ticket = held(&self.writer).announce(payload)?;
-        let mut log = held(&self.log);
-        if log.durable >= ticket {
+        let mut turn = held(&self.turn);
+        while turn.busy && turn.durable < ticket {
+            turn = self.freed.wait(turn).unwrap_or_else(PoisonError::into_inner);
+        }
+        if turn.durable >= ticket {
             // Another commit took this one's documents along.
             return Ok(());
         }
+        turn.busy = true;
+        drop(turn);
+        // Also after a panic the others get their turn.
+        let _free = Free(self);
+        let (durable, result) = self.lead();
+        let mut turn = held(&self.turn);
+        turn.durable = durable.max(turn.durable);
+        result
+    }
+
+    /// Commits for everybody who waits: up to which commit all is durable, and how it went.
+    fn lead(&self) -> (u64, Result<()>) {
+        let mut journal = held(&self.journal);
         let mut writer = held(&self.writer);
-        writer.usable()?;
+        if let Err(error) = writer.usable() {
+            return (0, Err(error));
+        }
         let (batch, payload, ticket) = writer.take_batch();
         // A full memtable is frozen with nothing in it that is not durable; else others go on
         // offering while this thread waits for the disk.
         let full = writer.is_full(&self.options).then_some(writer);
-        if let Err(error) = log.journal.commit(&batch, &payload) {
+        if let Err(error) = journal.commit(&batch, &payload) {
             let mut writer = full.unwrap_or_else(|| held(&self.writer));
             writer.poisoned = true;
-            return Err(error);
+            return (0, Err(error));
         }
-        log.durable = ticket;
         let freeze = full.is_some();
         let mut writer = full.unwrap_or_else(|| held(&self.writer));
-        let result = writer.after_commit(&mut log.journal, freeze, &self.dir, &self.options);
+        let result = writer.after_commit(&mut journal, freeze, &self.dir, &self.options);
         writer.poisoned |= result.is_err();
-        result
+        (ticket, result)
     }
 
     /// Writes what is in memory into a segment and merges all segments into one. What was not
@@ -329,10 +350,10 @@ impl Store {
     /// Writes what is durable but in memory only into a segment, so that the next open need not
     /// read it from the journal.
     fn settle(&self, whole: bool) -> Result<()> {
-        let mut log = held(&self.log);
+        let mut journal = held(&self.journal);
         let mut writer = held(&self.writer);
         writer.usable()?;
-        let result = writer.settle(&mut log.journal, whole, &self.dir, &self.options);
+        let result = writer.settle(&mut journal, whole, &self.dir, &self.options);
         writer.poisoned |= result.is_err();
         result
     }
@@ -376,8 +397,18 @@ impl Store {
         if worth {
             self.settle(false)?;
         }
-        let log = held(&self.log);
-        held(&self.writer).note_closed(&log.journal, &self.dir)
+        let journal = held(&self.journal);
+        held(&self.writer).note_closed(&journal, &self.dir)
+    }
+}
+
+/// Ends a turn.
+struct Free<'a>(&'a Store);
+
+impl Drop for Free<'_> {
+    fn drop(&mut self) {
+        held(&self.0.turn).busy = false;
+        self.0.freed.notify_all();
     }
 }
 

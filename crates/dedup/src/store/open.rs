@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Condvar, Mutex, RwLock};
 
 use super::deleted::Deleted;
 use super::idmap::IdMap;
@@ -12,7 +12,7 @@ use super::memtable::Memtable;
 use super::segment::Segment;
 use super::view::{Shared, View};
 use super::writer::Writer;
-use super::{Log, Options, Store};
+use super::{Options, Store};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
@@ -38,8 +38,15 @@ impl Store {
         let (mut writer, last) = read_all(&*dir, folder, &manifest, &options)?;
         let journal = Journal::resume(&*dir, last.number, last.length)?;
         writer.ids.commit();
-        let log = Mutex::new(Log { journal, durable: 0 });
-        Ok(Self { options, dir, log, writer: Mutex::new(writer), _guard: guard })
+        Ok(Self {
+            options,
+            dir,
+            turn: Mutex::default(),
+            freed: Condvar::new(),
+            journal: Mutex::new(journal),
+            writer: Mutex::new(writer),
+            _guard: guard,
+        })
     }
 }
 

@@ -2,6 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hapax_dedup::{Contents, Directory, Guard, MemDirectory, Output};
 use hapax_dedup::{Document, Fingerprint, Options, Store, Verdict, mix64};
 
 fn options() -> Options {
@@ -82,4 +88,80 @@ fn snapshots_are_whole_while_the_writer_goes_on() {
         done.store(true, Ordering::Relaxed);
     });
     assert!(seen.load(Ordering::Relaxed) > 0);
+}
+
+/// A disk whose syncs take long, and are counted.
+#[derive(Debug, Default)]
+struct Slow(MemDirectory, Arc<AtomicU64>);
+
+#[derive(Debug)]
+struct SlowOutput(Box<dyn Output>, Arc<AtomicU64>);
+
+impl Output for SlowOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write(bytes)
+    }
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(3));
+        self.0.sync()
+    }
+}
+
+impl Directory for Slow {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+    fn lock(&self) -> io::Result<Option<Guard>> {
+        self.0.lock()
+    }
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.0.list()
+    }
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        Ok(Box::new(SlowOutput(self.0.create(name)?, Arc::clone(&self.1))))
+    }
+    fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>> {
+        Ok(Box::new(SlowOutput(self.0.append(name, length)?, Arc::clone(&self.1))))
+    }
+    fn contents(&self, name: &str) -> io::Result<Contents> {
+        self.0.contents(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn commits_at_the_same_time_share_a_sync() {
+    let slow = Slow::default();
+    let (memory, syncs) = (slow.0.clone(), Arc::clone(&slow.1));
+    let store = Store::open_in(Arc::new(slow), options()).unwrap();
+    let before = syncs.load(Ordering::Relaxed);
+    let (threads, each) = (8u64, 15u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..each {
+                    let key = [thread.to_le_bytes(), number.to_le_bytes()].concat();
+                    let fingerprint = Fingerprint::from_bits(mix64(thread << 32 | number));
+                    store.insert(&Document::new(&key, fingerprint), None).unwrap();
+                    store.commit(b"").unwrap();
+                }
+            });
+        }
+    });
+    let commits = threads * each;
+    let syncs = syncs.load(Ordering::Relaxed) - before;
+    assert!(syncs < commits, "{syncs} syncs for {commits} commits of two each");
+    drop(store);
+    let again = Store::open_in(Arc::new(memory), options()).unwrap();
+    assert_eq!(again.len(), commits);
 }
