@@ -18,8 +18,10 @@ const EACH: u64 = 1000;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let count: u64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
-    let folder =
-        args.get(1).map_or_else(std::env::temp_dir, PathBuf::from).join("hapax-bench-store");
+    let folder = args
+        .get(1)
+        .map_or_else(std::env::temp_dir, PathBuf::from)
+        .join(format!("hapax-bench-store-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let mut options = Options::default();
     options.policy.hamming_only = true;

@@ -99,7 +99,8 @@ impl Deleted {
         out
     }
 
-    pub(crate) fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
+    /// Reads a file that names documents below `end`.
+    pub(crate) fn decode(path: &Path, bytes: &[u8], end: DocId) -> Result<Self> {
         let corrupt = |what| Error::Corrupt { path: path.to_owned(), offset: 0, what };
         let (body, crc) = bytes.split_last_chunk::<4>().ok_or_else(|| corrupt("it is cut"))?;
         if crc32fast::hash(body) != u32::from_le_bytes(*crc) {
@@ -118,6 +119,11 @@ impl Deleted {
             if !rest.is_empty() {
                 return Err(corrupt("a chunk is cut"));
             }
+            if number > end / CHUNK
+                || deleted.chunks.last_key_value().is_some_and(|l| *l.0 >= number)
+            {
+                return Err(corrupt("it names documents that there are not"));
+            }
             deleted.len += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             deleted.chunks.insert(number, bits);
         }
@@ -131,6 +137,20 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
+    #[test]
+    fn numbers_that_no_document_has_are_refused() {
+        let mut far = Deleted::default();
+        far.insert(u64::MAX - 5);
+        let path = Path::new("deleted");
+        assert!(Deleted::decode(path, &far.encode(), 1000).is_err());
+        let mut twice = far.encode();
+        twice.truncate(twice.len() - 4);
+        let chunk = twice[8..].to_vec();
+        twice.extend(chunk);
+        twice.extend(crc32fast::hash(&twice).to_le_bytes());
+        assert!(Deleted::decode(path, &twice, u64::MAX).is_err());
+    }
+
     proptest! {
         #[test]
         fn it_is_a_set(ids in prop::collection::vec(0u64..20_000, 0..200), from in 0u64..20_000, to in 0u64..20_000) {
@@ -142,7 +162,7 @@ mod tests {
             let range = from.min(to)..from.max(to);
             prop_assert_eq!(deleted.count(range.clone()), set.range(range.clone()).count() as u64);
             let path = Path::new("deleted");
-            prop_assert_eq!(Deleted::decode(path, &deleted.encode()).unwrap(), deleted.clone());
+            prop_assert_eq!(Deleted::decode(path, &deleted.encode(), 20_000).unwrap(), deleted.clone());
             deleted.forget(range.clone());
             set.retain(|id| !range.contains(id));
             prop_assert_eq!(deleted.len(), set.len() as u64);

@@ -88,7 +88,7 @@ fn read_all(
         Some(name) => {
             let path = dir.path().join(name);
             let bytes = dir.contents(name).map_err(|error| missing(dir, name, error))?;
-            Deleted::decode(&path, &bytes)?
+            Deleted::decode(&path, &bytes, end)?
         }
         None => Deleted::default(),
     };
@@ -107,7 +107,7 @@ fn read_all(
     };
     for id in deleted.iter() {
         let of = view.with_row(id, false, |row| row.of)?.flatten();
-        duplicates -= u64::from(of.is_some());
+        duplicates = duplicates.saturating_sub(u64::from(of.is_some()));
     }
     view.deleted = Arc::new(deleted);
     let mut writer = Writer {

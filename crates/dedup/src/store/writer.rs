@@ -156,7 +156,7 @@ impl Writer {
 
     pub(super) fn forget(&mut self, id: DocId, was_duplicate: bool, key: &[u8]) {
         Arc::make_mut(&mut self.view.deleted).insert(id);
-        self.duplicates -= u64::from(was_duplicate);
+        self.duplicates = self.duplicates.saturating_sub(u64::from(was_duplicate));
         self.ids.remove(key);
     }
 

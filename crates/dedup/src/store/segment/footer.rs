@@ -14,6 +14,9 @@ pub(crate) const MAGIC: &[u8; 8] = b"HAPAXSEG";
 /// Length and checksum of the footer, version and magic, at the very end of the file.
 pub(crate) const TAIL: usize = 24;
 
+/// No store ever gives a larger number.
+const MAX_ID: u64 = 1 << 62;
+
 /// One table in the file.
 #[derive(Clone, Debug)]
 pub(crate) struct TableMeta {
@@ -158,7 +161,11 @@ impl Footer {
         let mut fields = Reader(bytes);
         let ids = fields.number()?..fields.number()?;
         let (rows, duplicates, capped) = (fields.number()?, fields.number()?, fields.number()?);
-        if ids.start > ids.end || rows > ids.end - ids.start || rows > u64::from(u32::MAX) {
+        if ids.start > ids.end
+            || ids.end > MAX_ID
+            || rows > ids.end - ids.start
+            || rows > u64::from(u32::MAX)
+        {
             return None;
         }
         let mut columns: [Range<usize>; COLUMNS.len()] = Default::default();
