@@ -80,6 +80,9 @@ pub fn find_each<S: Source + ?Sized>(
     mut visit: impl FnMut(Found),
     mut progress: impl FnMut(Progress),
 ) -> Result<()> {
+    if source.len() > u64::from(u32::MAX) {
+        return Err(crate::Error::TooMany(source.len()));
+    }
     // Probing would ask each bucket's values for the variants of their leads too.
     let plain = layout.leads().iter().all(|lead| lead.radius == 0);
     let blocks = if plain { None } else { Layout::for_distance(layout.distance()).ok() };

@@ -21,7 +21,13 @@ impl FsDirectory {
     /// Those of the file system.
     pub fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().to_owned();
+        let fresh: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(&path)?;
+        // A folder's name is durable when the folder around it is.
+        for parent in fresh.iter().filter_map(|folder| folder.parent()).filter(|_| cfg!(unix)) {
+            let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            File::open(parent)?.sync_all()?;
+        }
         Ok(Self { path })
     }
 }

@@ -32,7 +32,9 @@ impl Lead {
 
     /// How many leads are asked for: the sum of C(bits, i) for i up to the radius.
     pub fn probes(self) -> u64 {
-        (0..=self.radius).map(|i| choose(u64::from(self.bits()), u64::from(i))).sum()
+        let bits = u64::from(self.bits());
+        let of = |i: u32| choose(bits, u64::from(i));
+        (0..=self.radius.min(self.bits())).fold(0, |sum: u64, i| sum.saturating_add(of(i)))
     }
 }
 
@@ -117,6 +119,11 @@ impl Layout {
         if leads.is_empty() || leads.len() > MAX_OWN_TABLES || leads.iter().any(|l| l.mask == 0) {
             return Err(LayoutError::Tables(leads.len()));
         }
+        // A larger radius than the distance finds nothing more, and takes for ever.
+        let leads: Vec<Lead> = leads
+            .into_iter()
+            .map(|lead| Lead { radius: lead.radius.min(distance), ..lead })
+            .collect();
         complete::check(&leads, distance)?;
         Ok(Self { distance, leads })
     }
@@ -143,7 +150,7 @@ impl Layout {
 
     /// How many leads a query asks for, over all tables.
     pub fn probes(&self) -> u64 {
-        self.leads.iter().map(|lead| lead.probes()).sum()
+        self.leads.iter().fold(0, |sum: u64, lead| sum.saturating_add(lead.probes()))
     }
 
     /// The same tables for another distance: only the radii change, so what is stored by this
@@ -209,5 +216,7 @@ impl fmt::Display for Layout {
 }
 
 pub(crate) fn choose(n: u64, k: u64) -> u64 {
-    (0..k).fold(1, |product, i| product * n.saturating_sub(i) / (i + 1))
+    let product =
+        |product: u128, i: u64| product * u128::from(n.saturating_sub(i)) / u128::from(i + 1);
+    u64::try_from((0..k).fold(1, product)).unwrap_or(u64::MAX)
 }

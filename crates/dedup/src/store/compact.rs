@@ -12,7 +12,7 @@ use super::deleted::Deleted;
 use super::journal;
 use super::manifest::{Manifest, SegmentLine};
 use super::segment::Segment;
-use super::segment::build::{MAX_ROWS, Plan, Source};
+use super::segment::build::{MAX_IDS, MAX_ROWS, Plan, Source};
 use super::view::{Shared, read};
 use crate::dir::Directory;
 use crate::error::{Error, Result};
@@ -73,6 +73,10 @@ impl Job {
             kept.forget(segment.ids());
             cleaned.push(segment.ids());
             self.segments.push(segment);
+            self.manifest(&kept)?;
+            self.remove_journals();
+        } else {
+            // The new journal is the first that is needed.
             self.manifest(&kept)?;
             self.remove_journals();
         }
@@ -184,10 +188,9 @@ impl Job {
 
     /// Which neighbouring segments to merge next.
     fn next_merge(&self, deleted: &Deleted) -> Option<Range<usize>> {
-        let rows: Vec<u64> = self.segments.iter().map(|segment| segment.footer.rows).collect();
+        let sizes: Vec<Size> = self.segments.iter().map(Size::of).collect();
         if self.whole {
-            return (rows.len() > 1 || deleted.len() > 0 && !rows.is_empty())
-                .then_some(0..rows.len());
+            return self.next_of_whole(&sizes, deleted);
         }
         let emptier = |segment: &Arc<Segment>| {
             segment.footer.rows > 0 && deleted.count(segment.ids()) > segment.footer.rows / 4
@@ -195,30 +198,73 @@ impl Job {
         if let Some(place) = self.segments.iter().position(emptier) {
             return Some(place..place + 1);
         }
-        merge_of(&rows)
+        merge_of(&sizes)
+    }
+
+    /// The longest runs from old to new that fit into one segment, each written once.
+    fn next_of_whole(&self, sizes: &[Size], deleted: &Deleted) -> Option<Range<usize>> {
+        let mut start = 0;
+        while start < sizes.len() {
+            let mut total = sizes.get(start).copied()?;
+            let mut end = start + 1;
+            while let Some(sum) = sizes.get(end).and_then(|size| total.with(*size)) {
+                total = sum;
+                end += 1;
+            }
+            let first = self.segments.get(start)?;
+            if end > start + 1 || deleted.count(first.ids()) > 0 {
+                return Some(start..end);
+            }
+            start = end;
+        }
+        None
+    }
+}
+
+/// How large a segment is, in the two ways that are limited.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    rows: u64,
+    /// From its first number to its last.
+    ids: u64,
+}
+
+impl Size {
+    fn of(segment: &Arc<Segment>) -> Self {
+        let ids = segment.ids();
+        Self { rows: segment.footer.rows, ids: ids.end - ids.start }
+    }
+
+    /// Both in one segment, if they fit.
+    fn with(self, other: Self) -> Option<Self> {
+        let sum = Self { rows: self.rows + other.rows, ids: self.ids + other.ids };
+        (sum.rows <= MAX_ROWS && sum.ids <= MAX_IDS).then_some(sum)
     }
 }
 
 /// Segments grow geometrically: from old to new, each has at least [`RATIO`] times the documents of
-/// the next, and there are at most [`MAX_SEGMENTS`].
-fn merge_of(rows: &[u64]) -> Option<Range<usize>> {
-    let mut start = rows.len().checked_sub(1)?;
-    let mut total = rows.last().copied()?;
+/// the next, and there are at most [`MAX_SEGMENTS`] but for those that are as large as can be.
+fn merge_of(sizes: &[Size]) -> Option<Range<usize>> {
+    let mut start = sizes.len().checked_sub(1)?;
+    let mut total = sizes.last().copied()?;
     while let Some(before) = start.checked_sub(1)
-        && let Some(&older) = rows.get(before)
-        && older < RATIO * total
-        && older + total < MAX_ROWS
+        && let Some(older) = sizes.get(before)
+        && older.rows < RATIO * total.rows
+        && let Some(sum) = older.with(total)
     {
         start = before;
-        total += older;
+        total = sum;
     }
-    if start + 1 < rows.len() {
-        return Some(start..rows.len());
+    if start + 1 < sizes.len() {
+        return Some(start..sizes.len());
     }
-    if rows.len() > MAX_SEGMENTS {
-        let sums = rows.windows(2).map(|pair| pair.iter().sum::<u64>()).enumerate();
-        let (place, sum) = sums.min_by_key(|(_, sum)| *sum)?;
-        return (sum < MAX_ROWS).then_some(place..place + 2);
+    if sizes.len() > MAX_SEGMENTS {
+        let sums = sizes.windows(2).enumerate().filter_map(|(place, pair)| match pair {
+            [older, newer] => older.with(*newer).map(|sum| (place, sum.rows)),
+            _ => None,
+        });
+        let (place, _) = sums.min_by_key(|(_, rows)| *rows)?;
+        return Some(place..place + 2);
     }
     None
 }
@@ -228,12 +274,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn segments_do_not_outgrow_their_numbers() {
+        let of = |rows, ids| Size { rows, ids };
+        assert_eq!(merge_of(&[of(MAX_ROWS - 5, MAX_ROWS), of(6, 6)]), None);
+        assert_eq!(merge_of(&[of(8, 8), of(5, 5)]), Some(0..2));
+        // Few documents, but from far apart.
+        assert_eq!(merge_of(&[of(8, MAX_IDS - 2), of(5, 5)]), None);
+        let large = [of(MAX_ROWS, MAX_ROWS); 9];
+        assert_eq!(merge_of(&large), None);
+    }
+
+    #[test]
     fn segments_stay_few_and_each_document_is_rewritten_seldom() {
         let mut rows: Vec<u64> = Vec::new();
         let mut written = 0;
         for _ in 0..1000 {
             rows.push(1);
-            while let Some(range) = merge_of(&rows) {
+            let sizes = |rows: &[u64]| -> Vec<Size> {
+                rows.iter().map(|rows| Size { rows: *rows, ids: *rows }).collect()
+            };
+            while let Some(range) = merge_of(&sizes(&rows)) {
                 let sum = rows[range.clone()].iter().sum();
                 written += sum;
                 rows.splice(range, [sum]);

@@ -127,6 +127,9 @@ impl Deleted {
             deleted.len += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
             deleted.chunks.insert(number, bits);
         }
+        if deleted.iter().any(|id| id >= end) {
+            return Err(corrupt("it names documents that there are not"));
+        }
         Ok(deleted)
     }
 }

@@ -15,6 +15,7 @@ mod snapshot;
 mod view;
 mod writer;
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -286,6 +287,10 @@ impl Store {
         if payload.len() > journal::MAX_PAYLOAD {
             return Err(Error::PayloadTooLong(payload.len()));
         }
+        self.commit_with(Some(payload))
+    }
+
+    fn commit_with(&self, payload: Option<&[u8]>) -> Result<()> {
         let ticket = held(&self.writer).announce(payload)?;
         let mut turn = held(&self.turn);
         while turn.busy && turn.durable < ticket {
@@ -316,10 +321,14 @@ impl Store {
         // A full memtable is frozen with nothing in it that is not durable; else others go on
         // offering while this thread waits for the disk.
         let full = writer.is_full(&self.options).then_some(writer);
-        if let Err(error) = journal.commit(&batch, &payload) {
+        let written = catch_unwind(AssertUnwindSafe(|| journal.commit(&batch, &payload)));
+        if !matches!(written, Ok(Ok(()))) {
             let mut writer = full.unwrap_or_else(|| held(&self.writer));
             writer.poisoned = true;
-            return (0, Err(error));
+            return match written {
+                Ok(written) => (0, written),
+                Err(panic) => resume_unwind(panic),
+            };
         }
         let freeze = full.is_some();
         let mut writer = full.unwrap_or_else(|| held(&self.writer));
@@ -334,8 +343,7 @@ impl Store {
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn compact(&self) -> Result<()> {
-        let payload = self.payload();
-        self.commit(&payload)?;
+        self.commit_with(None)?;
         self.settle(true)
     }
 

@@ -179,7 +179,7 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
         let number = parts.next().and_then(|part| part.parse::<u64>().ok());
         let ours = matches!(kind, "seg" | "deleted");
         if ours && let Some(number) = number {
-            next = next.max(number + 1);
+            next = next.max(number.saturating_add(1));
         }
         let old_journal = kind == "journal" && number.is_some_and(|n| n < manifest.journal);
         if (ours || name.ends_with(".tmp")) && !named.contains(name.as_str()) || old_journal {
@@ -201,10 +201,11 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         // A journal that was being made when the power went is none yet.
         let begun = followed && !is_begun(dir, number + 1).map_err(Error::io(&next))?;
         let last = !followed || begun;
-        if begun {
+        let expected = manifest.closed.map_or(0, |closed| closed.0);
+        if begun && expected <= number {
             dir.remove(&journal::name(number + 1)).map_err(Error::io(&next))?;
         }
-        if last && number == manifest.journal && bytes.len() < HEADER && manifest.closed.is_none() {
+        if last && number == 1 && bytes.len() < HEADER && manifest.closed.is_none() {
             // Not even a header reached the disk: nothing was ever acknowledged.
             drop(Journal::create(dir, number, None)?);
             bytes = dir.contents(&name).map_err(Error::io(&path))?;
@@ -224,6 +225,14 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
             return Err(error);
         }
         let length = length?;
+        let corrupt = |what| Err(Error::Corrupt { path: path.clone(), offset: length, what });
+        if number > 1 && length <= HEADER as u64 {
+            // It was named only after its first commit was durable.
+            return corrupt("the journal is cut, or its first commit is damaged");
+        }
+        if last && manifest.closed.is_some_and(|closed| closed.0 > number) {
+            return corrupt("a later journal, which the manifest names, is missing or damaged");
+        }
         if last {
             return Ok(Last { number, length });
         }

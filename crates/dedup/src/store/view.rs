@@ -134,16 +134,19 @@ impl View {
     }
 
     fn near_in_memtables(&self, query: Fingerprint, mut visit: impl FnMut(DocId, u32, usize)) {
+        // The visitor may be the caller's, and may come back to the store: not under the lock.
+        let mut found = Vec::new();
         for table in self.memtables() {
             let table = read(table);
             table.near_each(query, |near| {
-                for row in table.rows_of(near.fingerprint) {
-                    let id = table.base + u64::from(row);
-                    if self.visible(id) {
-                        visit(id, near.distance, near.table);
-                    }
-                }
+                let rows = table.rows_of(near.fingerprint).map(|row| table.base + u64::from(row));
+                found.extend(rows.map(|id| (id, near.distance, near.table)));
             });
+        }
+        for (id, distance, table) in found {
+            if self.visible(id) {
+                visit(id, distance, table);
+            }
         }
     }
 
@@ -193,10 +196,12 @@ impl View {
                 for segment in self.segments.iter() {
                     let mut rows = Vec::new();
                     segment.rows_of_band(band, |row| rows.push(row))?;
-                    for row in rows.into_iter().take(left) {
+                    for row in rows {
                         let id = segment.id(row)?;
-                        found.push(Candidate { id, level: Level::Sketch, table: Some(number) });
-                        left -= 1;
+                        if left > 0 && self.visible(id) {
+                            found.push(Candidate { id, level: Level::Sketch, table: Some(number) });
+                            left -= 1;
+                        }
                     }
                 }
             }

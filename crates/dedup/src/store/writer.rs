@@ -196,10 +196,12 @@ impl Writer {
         Ok(count)
     }
 
-    /// Notes a commit that was asked for.
-    pub(super) fn announce(&mut self, payload: &[u8]) -> Result<u64> {
+    /// Notes a commit that was asked for, with the last payload if it brings none.
+    pub(super) fn announce(&mut self, payload: Option<&[u8]>) -> Result<u64> {
         self.usable()?;
-        self.payload = payload.to_vec();
+        if let Some(payload) = payload {
+            self.payload = payload.to_vec();
+        }
         self.ticket += 1;
         Ok(self.ticket)
     }
@@ -258,13 +260,17 @@ impl Writer {
         options: &Options,
     ) -> Result<()> {
         self.wait()?;
+        // Until it has gone well: an error or a panic leaves files of which memory does not know.
+        self.poisoned = true;
         if !self.batch.is_empty() {
-            // Somebody offered since the commit: what is not durable stays in memory.
-            return Ok(());
+            // Somebody offered since the last commit: only what is durable may become a segment.
+            let (batch, payload, _) = self.take_batch();
+            journal.commit(&batch, &payload)?;
         }
         let job = self.freeze(journal, whole, dir, options)?;
         let outcome = job.run()?;
         self.install(outcome);
+        self.poisoned = false;
         Ok(())
     }
 
@@ -276,6 +282,9 @@ impl Writer {
         dir: &Arc<dyn Directory>,
         options: &Options,
     ) -> Result<Job> {
+        if self.view.frozen.is_some() {
+            return Err(Error::Poisoned);
+        }
         *journal = Journal::create(&**dir, journal.number + 1, Some(&self.payload))?;
         self.journal = journal.number;
         self.closed = None;
@@ -312,7 +321,11 @@ impl Writer {
                 self.poisoned = true;
                 Err(error)
             }
-            Err(panic) => std::panic::resume_unwind(panic),
+            Err(panic) => {
+                // What the job has left of the files is unknown here.
+                self.poisoned = true;
+                std::panic::resume_unwind(panic)
+            }
         }
     }
 

@@ -65,7 +65,7 @@ pub(crate) fn scatter(
 pub(crate) fn ranges(shape: &Shape, starts: &[u32], budget: usize) -> Vec<std::ops::Range<u64>> {
     let mut ranges = Vec::new();
     let mut from = 0;
-    let limit = (budget / shape.width).max(1) as u32;
+    let limit = u32::try_from((budget / shape.width).max(1)).unwrap_or(u32::MAX);
     for bucket in 0..shape.bucket_count() {
         let (Some(start), Some(end)) = (starts.get(from), starts.get(bucket + 1)) else { break };
         if end - start > limit && bucket > from {

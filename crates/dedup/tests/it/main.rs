@@ -5,6 +5,7 @@ mod common;
 mod concurrency;
 mod corruption;
 mod crash;
+mod edges;
 mod golden;
 mod model;
 mod peers;

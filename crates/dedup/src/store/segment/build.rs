@@ -17,8 +17,10 @@ use crate::{BANDS, Layout};
 
 /// In the list of documents: this is not a row but the place of a list of rows.
 pub(super) const LISTED: u32 = 1 << 31;
-/// A segment holds at most so many documents.
-pub(crate) const MAX_ROWS: u64 = LISTED as u64;
+/// A segment holds at most so many documents: places in the lists of 16 bands have 32 bits.
+pub(crate) const MAX_ROWS: u64 = (1 << 32) / BANDS as u64 - 1;
+/// The numbers of a segment's documents, less that of the first, have 32 bits.
+pub(crate) const MAX_IDS: u64 = 1 << 32;
 
 /// Documents that go into a segment.
 #[derive(Debug)]
@@ -212,7 +214,8 @@ impl Plan<'_> {
                     let shift = source.base - self.ids.start;
                     for row in source.each() {
                         let id = u64::from(source.columns.relative_id(row)) + shift;
-                        out.write(&(id as u32).to_le_bytes())?;
+                        let id = u32::try_from(id).map_err(|_| Error::TooMany(id))?;
+                        out.write(&id.to_le_bytes())?;
                     }
                 }
             }

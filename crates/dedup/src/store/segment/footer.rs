@@ -165,6 +165,8 @@ impl Footer {
             || ids.end > MAX_ID
             || rows > ids.end - ids.start
             || rows > u64::from(u32::MAX)
+            || duplicates > rows
+            || capped > rows * crate::BANDS as u64
         {
             return None;
         }
@@ -180,7 +182,8 @@ impl Footer {
         let count = fields.small(20_000)?;
         let mut tables = Vec::new();
         for _ in 0..count {
-            let lead = Lead { mask: fields.number()?, radius: fields.small(64)? };
+            let radius_limit = u64::from(crate::MAX_DISTANCE);
+            let lead = Lead { mask: fields.number()?, radius: fields.small(radius_limit)? };
             let directory_bits = fields.small(u64::from(lead.bits().min(32)))?;
             let width = fields.small(8)? as usize;
             let (directory, entries) = (fields.range(body_limit)?, fields.range(body_limit)?);

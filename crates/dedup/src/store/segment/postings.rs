@@ -60,7 +60,8 @@ impl Postings {
         let mut from = 0;
         while from < buckets {
             let base = starts.get(from).copied().unwrap_or(0);
-            let limit = base.saturating_add((budget / 8).max(1) as u32);
+            let room = u32::try_from((budget / 8).max(1)).unwrap_or(u32::MAX);
+            let limit = base.saturating_add(room);
             let mut to = from + 1;
             while to < buckets && starts.get(to + 1).is_some_and(|end| *end <= limit) {
                 to += 1;

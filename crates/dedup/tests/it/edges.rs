@@ -1,0 +1,193 @@
+//! What callers and disks do that nobody expects.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hapax_dedup::{
+    Contents, Directory, Document, Error, Fingerprint, Guard, Layout, Lead, MemDirectory, Options,
+    Output, Sketch, Store, Verdict, mix64,
+};
+
+use crate::recording::Recording;
+
+fn options() -> Options {
+    let mut options = Options { memtable_documents: 50, ..Options::default() };
+    options.policy.hamming_only = true;
+    options
+}
+
+fn fingerprint(number: u64) -> Fingerprint {
+    Fingerprint::from_bits(mix64(number))
+}
+
+fn insert(store: &Store, range: std::ops::Range<u64>) {
+    for number in range {
+        let key = number.to_le_bytes();
+        store.insert(&Document::new(&key, fingerprint(number)), None).unwrap();
+    }
+}
+
+/// Panics when a segment is created, once it is told to.
+#[derive(Debug, Default)]
+struct Panicking(MemDirectory, Arc<AtomicBool>);
+
+impl Directory for Panicking {
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+    fn lock(&self) -> io::Result<Option<Guard>> {
+        self.0.lock()
+    }
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.0.list()
+    }
+    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
+        let panic = self.1.load(Ordering::Relaxed) && name.starts_with("seg-");
+        assert!(!panic, "the folder panics");
+        self.0.create(name)
+    }
+    fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>> {
+        self.0.append(name, length)
+    }
+    fn contents(&self, name: &str) -> io::Result<Contents> {
+        self.0.contents(name)
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+}
+
+#[test]
+fn a_panic_in_a_merge_loses_nothing() {
+    let panicking = Panicking::default();
+    let (memory, armed) = (panicking.0.clone(), Arc::clone(&panicking.1));
+    let store = Store::open_in(Arc::new(panicking), options()).unwrap();
+    insert(&store, 0..40);
+    store.commit(b"before").unwrap();
+    armed.store(true, Ordering::Relaxed);
+    insert(&store, 40..60);
+    store.commit(b"frozen").unwrap();
+    let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.wait()));
+    assert!(waited.is_err(), "the panic of the thread is passed on");
+    // From here on nothing may be written that the next open would believe.
+    armed.store(false, Ordering::Relaxed);
+    let key = 99u64.to_le_bytes();
+    let refused = store.insert(&Document::new(&key, fingerprint(99)), None);
+    assert!(matches!(refused, Err(Error::Poisoned)));
+    assert!(matches!(store.commit(b"after"), Err(Error::Poisoned)));
+    drop(store);
+    let store = Store::open_in(Arc::new(memory), options()).unwrap();
+    assert_eq!((store.len(), store.payload()), (60, b"frozen".to_vec()));
+    store.check().unwrap();
+}
+
+#[test]
+fn a_visitor_may_use_the_store() {
+    let store = Store::in_memory(options()).unwrap();
+    insert(&store, 0..30);
+    let queries: Vec<Fingerprint> = (0..30).map(fingerprint).collect();
+    let mut seen = 0;
+    store
+        .near_many(&queries, |_, id, _| {
+            seen += 1;
+            assert_eq!(store.record(id).unwrap().unwrap().id, id);
+            insert(&store, 1000 + id..1001 + id);
+        })
+        .unwrap();
+    assert_eq!((seen, store.len()), (30, 60));
+}
+
+#[test]
+fn a_later_journal_that_is_lost_is_noticed() {
+    let disk = Recording::default();
+    let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+    insert(&store, 0..10);
+    store.commit(b"").unwrap();
+    // Nothing to merge the second and third time.
+    (0..3).for_each(|_| store.compact().unwrap());
+    insert(&store, 10..20);
+    store.commit(b"payload").unwrap();
+    store.close().unwrap();
+    let journals: Vec<(String, Vec<u8>)> =
+        disk.files().into_iter().filter(|(name, _)| name.starts_with("journal")).collect();
+    assert_eq!(journals.len(), 1, "each merge removes the journals before it");
+    for (name, bytes) in journals {
+        for length in [0, 10, 16, 17, bytes.len() / 2, bytes.len() - 1] {
+            let cut = disk.with_file(&name, bytes[..length].to_vec());
+            let error = Store::open_in(Arc::new(cut), options()).map(drop).unwrap_err();
+            assert!(matches!(error, Error::Corrupt { .. }), "{name} cut to {length}: {error}");
+        }
+    }
+    let again = Store::open_in(Arc::new(disk.healed()), options()).unwrap();
+    assert_eq!((again.len(), again.payload()), (20, b"payload".to_vec()));
+}
+
+#[test]
+fn a_merge_keeps_the_newest_payload_and_takes_what_was_offered_along() {
+    let store = Store::in_memory(options()).unwrap();
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            for number in 0..2000u64 {
+                insert(&store, number..number + 1);
+                store.commit(&number.to_le_bytes()).unwrap();
+                assert_eq!(store.payload(), number.to_le_bytes());
+            }
+        });
+        while !writer.is_finished() {
+            store.compact().unwrap();
+        }
+    });
+    store.compact().unwrap();
+    assert_eq!((store.payload(), store.segments().len()), (1999u64.to_le_bytes().to_vec(), 1));
+    insert(&store, 3000..3005);
+    store.compact().unwrap();
+    assert_eq!(store.check().unwrap().documents, 2005);
+}
+
+#[test]
+fn deleted_copies_do_not_use_up_the_lists_of_a_band() {
+    let options = Options { keep_duplicates: true, memtable_documents: 600, ..Options::default() };
+    let store = Store::in_memory(options).unwrap();
+    let sketch = Sketch::from_hashes((0..100).map(mix64));
+    let offer = |range: std::ops::Range<u64>| {
+        for number in range {
+            let key = number.to_le_bytes();
+            let document =
+                Document { sketch, tokens: 500, ..Document::new(&key, fingerprint(number)) };
+            store.insert(&document, None).unwrap();
+        }
+        store.commit(b"").unwrap();
+        store.wait().unwrap();
+    };
+    // A segment of many, of which the 512 that are in the lists are deleted; then one more, far away.
+    offer(0..3000);
+    (0..512).for_each(|id| assert!(store.delete(id).unwrap()));
+    store.commit(b"").unwrap();
+    offer(5000..5700);
+    let new = Document { sketch, tokens: 500, ..Document::new(b"new", fingerprint(9999)) };
+    assert!(matches!(store.offer(&new).unwrap(), Verdict::Duplicate { .. }));
+}
+
+#[test]
+fn radii_and_budgets_of_any_size_are_taken() {
+    let whole = Lead { mask: u64::MAX, radius: u32::MAX };
+    let layout = Layout::from_leads(vec![whole], 3).unwrap();
+    assert_eq!(layout.leads()[0].radius, 3);
+    assert_eq!(layout.probes(), 43_745);
+    assert!(Lead { mask: u64::MAX, radius: 40 }.probes() > 1 << 63);
+    for merge_bytes in [0, 1, 1 << 35, 1 << 36, usize::MAX] {
+        let store = Store::in_memory(Options { merge_bytes, ..options() }).unwrap();
+        insert(&store, 0..200);
+        store.compact().unwrap();
+        store.check().unwrap();
+        assert_eq!(store.near(fingerprint(77)).unwrap(), [(77, 0)]);
+    }
+}
