@@ -73,13 +73,10 @@ impl Job {
             kept.forget(segment.ids());
             cleaned.push(segment.ids());
             self.segments.push(segment);
-            self.manifest(&kept)?;
-            self.remove_journals();
-        } else {
-            // The new journal is the first that is needed.
-            self.manifest(&kept)?;
-            self.remove_journals();
         }
+        // Also without new documents: the journal that was begun is the first that is needed.
+        self.manifest(&kept)?;
+        self.remove_journals();
         while let Some(range) = self.next_merge(&kept) {
             let old: Vec<Arc<Segment>> =
                 self.segments.get(range.clone()).unwrap_or_default().to_vec();
