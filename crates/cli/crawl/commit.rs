@@ -114,6 +114,9 @@ impl Committer {
             ..Options::default()
         };
         let store = Store::open(data.dedup(), options)?;
+        if store.cache_was_set_aside() {
+            tracing::warn!("dedup/ids was damaged: set aside as ids.damaged and filled anew");
+        }
         let pages: PagePosition = read_position(&store.payload())?;
         let skips: SkipPosition = match &frontier {
             Some(frontier) => read_position(&frontier.payload()?)?,

@@ -33,6 +33,11 @@ impl IdMap {
         Ok(Self { sled })
     }
 
+    /// Whether the folder was damaged, and was set aside at this open.
+    pub(crate) fn was_set_aside(&self) -> bool {
+        self.sled.as_ref().is_some_and(|map| map.set_aside)
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Option<DocId> {
         self.sled.as_ref()?.get(key)
     }
@@ -69,6 +74,9 @@ impl IdMap {
     pub(crate) fn insert(&mut self, _: &[u8], _: DocId) {}
     pub(crate) fn remove(&mut self, _: &[u8]) {}
     pub(crate) fn commit(&mut self) {}
+    pub(crate) fn was_set_aside(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(feature = "sled")]
@@ -92,13 +100,16 @@ mod sled_map {
         known: u64,
         /// A failed write: from here on everything stays in `batch`.
         broken: bool,
+        pub(super) set_aside: bool,
     }
 
     impl SledMap {
         /// Opens the tree behind its guards; `None` means: live without it this time.
         pub(super) fn open(folder: &Path, documents: u64) -> Option<Self> {
             remove_half_snapshots(folder);
+            let mut damaged = false;
             let tree = open_tree(folder).or_else(|| {
+                damaged = true;
                 set_aside(folder);
                 open_tree(folder)
             })?;
@@ -106,14 +117,14 @@ mod sled_map {
             if known > documents {
                 // It has seen commits that the store has not: another store's cache.
                 tree.clear().ok()?;
-                return Some(Self::new(folder, tree, 0));
+                return Some(Self::new(folder, tree, 0, damaged));
             }
-            Some(Self::new(folder, tree, known))
+            Some(Self::new(folder, tree, known, damaged))
         }
 
-        fn new(folder: &Path, tree: sled::Db, known: u64) -> Self {
+        fn new(folder: &Path, tree: sled::Db, known: u64, set_aside: bool) -> Self {
             let path = folder.to_owned();
-            Self { path, tree, batch: HashMap::new(), known, broken: false }
+            Self { path, tree, batch: HashMap::new(), known, broken: false, set_aside }
         }
 
         pub(super) const fn known(&self) -> u64 {

@@ -150,6 +150,12 @@ impl Store {
         held(&self.writer).capped()
     }
 
+    /// Whether sled's folder was damaged when the store was opened: it was set aside as
+    /// `ids.damaged` and filled anew. Nothing but time is lost by that.
+    pub fn cache_was_set_aside(&self) -> bool {
+        held(&self.writer).ids.was_set_aside()
+    }
+
     /// What the last commit carried, see [`commit`](Self::commit).
     pub fn payload(&self) -> Vec<u8> {
         held(&self.writer).payload.clone()

@@ -119,6 +119,13 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
         }
         fs::write(ids.join("snap.0000000000000001.generating"), b"half").unwrap();
         assert_eq!(open(folder.path()).id_of(b"http://a.example/7").unwrap(), Some(7));
+        // What sled does not take for an empty folder is set aside, and said.
+        fs::write(ids.join("conf"), b"segment_size: noise").unwrap();
+        let store = open(folder.path());
+        assert!(store.cache_was_set_aside());
+        assert_eq!(store.id_of(b"http://a.example/7").unwrap(), Some(7));
+        drop(store);
+        assert!(!open(folder.path()).cache_was_set_aside());
     }
 }
 
