@@ -121,18 +121,22 @@ fn check_warc(folder: &Path) -> Result<String> {
     files.sort();
     let (mut records, mut size) = (0u64, 0u64);
     for path in &files {
-        let wrong = |error: std::io::Error| {
+        let wrong = |here: u64, error: &std::io::Error| {
             crate::exit::coded(
                 DAMAGED,
-                format!("{}, after {records} records: {error}", path.display()),
+                format!("{}, after {here} records: {error}", path.display()),
             )
         };
         let file = File::open(path)?;
         size += file.metadata()?.len();
-        let mut reader = warc::Reader::new(file, MAX_BLOCK).map_err(wrong)?;
-        let mut here = 0;
-        while reader.next_record().map_err(wrong)?.is_some() {
-            here += 1;
+        let mut reader = warc::Reader::new(file, MAX_BLOCK).map_err(|error| wrong(0, &error))?;
+        let mut here = 0u64;
+        loop {
+            match reader.next_record() {
+                Ok(Some(_)) => here += 1,
+                Ok(None) => break,
+                Err(error) => return Err(wrong(here, &error)),
+            }
         }
         records += here;
     }

@@ -157,3 +157,47 @@ fn a_missing_file_is_noticed() {
     }
     assert_eq!(Store::open(folder.path(), options()).unwrap().len(), 38);
 }
+
+#[test]
+fn in_a_segment_of_many_blocks_no_block_is_believed_unchecked() {
+    let disk = Recording::default();
+    let mut options = Options { memtable_documents: 1 << 20, ..Options::default() };
+    options.policy.hamming_only = true;
+    let open = |disk: &Recording| Store::open_in(Arc::new(disk.clone()), options.clone());
+    let store = open(&disk).unwrap();
+    for i in 0..20_000u64 {
+        let fingerprint = Fingerprint::from_bits(mix64(i));
+        store.insert(&Document::new(&i.to_le_bytes(), fingerprint), None).unwrap();
+    }
+    store.compact().unwrap();
+    store.close().unwrap();
+    let disk = disk.healed();
+    let (name, bytes) =
+        disk.files().into_iter().find(|(name, _)| name.starts_with("seg-")).unwrap();
+    assert!(bytes.len() > 10 * 65_536, "{}", bytes.len());
+    let mut noticed = 0;
+    // In every block, at two places; the look-ups are all that reads them.
+    for at in (0..bytes.len()).step_by(32_768).map(|at| at + (mix64(at as u64) % 32_768) as usize) {
+        let mut bad = bytes.clone();
+        let Some(byte) = bad.get_mut(at) else { continue };
+        // So many bits that the fingerprint is no longer near: it would be missed in silence.
+        *byte ^= 0xff;
+        let Ok(store) = open(&disk.with_file(&name, bad)) else {
+            noticed += 1;
+            continue;
+        };
+        for i in 0..20_000u64 {
+            // One bit away, so that other tables than the first are asked too.
+            let query = Fingerprint::from_bits(mix64(i) ^ 1 << (i % 64));
+            match store.near(query) {
+                Ok(near) => assert!(near.contains(&(i, 1)), "byte {at}: document {i} is missed"),
+                Err(Error::Corrupt { .. }) => {
+                    noticed += 1;
+                    break;
+                }
+                Err(error) => panic!("byte {at}: {error}"),
+            }
+        }
+    }
+    assert!(noticed > 10, "{noticed}");
+}
