@@ -27,7 +27,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
         let blocks: Vec<Value> = document
             .blocks
             .iter()
-            .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str()}))
+            .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str(), "chance": (f64::from(b.chance) * 1000.0).round() / 1000.0}))
             .collect();
         let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
         let row = json!({

@@ -1,8 +1,11 @@
 //! From the tree to a flat list of text blocks, links and declarations, in one iterative walk.
 
 use ego_tree::iter::Edge;
+use html5ever::local_name;
 use scraper::node::Element;
 use scraper::{Html, Node};
+
+use crate::names::{Marks, marks};
 
 /// A run of text between two block-level tags.
 #[derive(Clone, Debug, Default)]
@@ -14,10 +17,16 @@ pub(crate) struct RawBlock {
     pub(crate) element: usize,
     /// 1 to 6 inside a heading.
     pub(crate) heading: u8,
+    /// Not shown: `hidden`, `display:none`, `<noscript>`.
+    pub(crate) hidden: bool,
+    /// Inside `<nav>`, `<footer>`, `<aside>` or a role of that kind.
+    pub(crate) structure: bool,
+    /// How many links begin in it.
+    pub(crate) links: u32,
 }
 
 /// An element that holds blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ElementInfo {
     pub(crate) parent: usize,
     /// `article`, `main` and their like.
@@ -26,6 +35,26 @@ pub(crate) struct ElementInfo {
     /// Its class or id speaks of boilerplate.
     pub(crate) suspicious: bool,
     pub(crate) depth: u16,
+    pub(crate) tag: Tag,
+    /// What its class and id speak of.
+    pub(crate) marks: Marks,
+    /// Equal for elements of the same tag and class below the same kind of parents.
+    pub(crate) signature: u32,
+}
+
+/// The block-level tags that matter to the decision.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tag {
+    #[default]
+    Other = 0,
+    Paragraph = 1,
+    Item = 2,
+    Cell = 3,
+    Heading = 4,
+    Pre = 5,
+    Quote = 6,
+    Caption = 7,
+    Definition = 8,
 }
 
 /// A link as it stands in the page.
@@ -49,58 +78,58 @@ pub(crate) struct Page {
     pub(crate) lang: Option<String>,
     /// Links beyond the limit were left out.
     pub(crate) links_cut: bool,
+    /// What it declares to be, see [`Kinds`].
+    pub(crate) kinds: Kinds,
 }
 
-/// Never text of the page.
-const DROPPED: &[&str] = &[
-    "script", "style", "noscript", "template", "svg", "nav", "footer", "aside", "button", "select",
-    "input", "textarea", "iframe", "object", "canvas", "head", "audio", "video", "math", "dialog",
-    "menu", "map",
-];
+/// A page that shows fewer bytes than this, and hides twice as many, is one that scripts fill: what
+/// it hides is its text.
+const FEW_SHOWN: usize = 400;
 
-const BLOCK: &[&str] = &[
-    "address",
-    "article",
-    "blockquote",
-    "body",
-    "center",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "li",
-    "main",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "td",
-    "tfoot",
-    "th",
-    "thead",
-    "tr",
-    "ul",
-    "caption",
-    "legend",
-];
+impl Page {
+    /// Takes hidden text for shown where nearly nothing else is there.
+    pub(crate) fn unhide(&mut self) {
+        let bytes = |hidden| -> usize {
+            let blocks = self.blocks.iter().filter(|b| b.hidden == hidden && !b.structure);
+            blocks.map(|block| block.text.len()).sum()
+        };
+        let shown = bytes(false);
+        if shown < FEW_SHOWN && bytes(true) > 2 * shown {
+            self.blocks.iter_mut().for_each(|block| block.hidden = false);
+        }
+    }
+}
 
-const DROPPED_ROLES: &[&str] = &[
+/// What a page declares to be, by schema.org and Open Graph.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kinds {
+    pub(crate) article: bool,
+    pub(crate) forum: bool,
+    pub(crate) product: bool,
+    pub(crate) list: bool,
+}
+
+impl Kinds {
+    fn read(&mut self, name: &str) {
+        self.article |=
+            name.contains("Article") || name.contains("BlogPosting") || name == "article";
+        self.forum |= matches!(name, "DiscussionForumPosting" | "QAPage" | "Question");
+        self.product |= matches!(name, "Product" | "product");
+        self.list |= matches!(name, "ItemList" | "CollectionPage" | "SearchResultsPage");
+    }
+
+    /// The types in a piece of JSON-LD, without parsing it: the first few are enough.
+    fn read_json(&mut self, json: &str) {
+        for rest in json.split("\"@type\"").skip(1).take(32) {
+            let value = rest.trim_start_matches([' ', ':', '\n', '\t', '[']);
+            if let Some(name) = value.strip_prefix('"').and_then(|value| value.split('"').next()) {
+                self.read(name);
+            }
+        }
+    }
+}
+
+const STRUCTURE_ROLES: &[&str] = &[
     "navigation",
     "banner",
     "contentinfo",
@@ -111,68 +140,106 @@ const DROPPED_ROLES: &[&str] = &[
     "dialog",
 ];
 
-/// Words in a class or id that speak of boilerplate. A word matches from its beginning.
-const SUSPICIOUS: &[&str] = &[
-    "ad",
-    "ads",
-    "advert",
-    "banner",
-    "breadcrumb",
-    "byline",
-    "comment",
-    "cookie",
-    "consent",
-    "disqus",
-    "footer",
-    "gdpr",
-    "header",
-    "hidden",
-    "menu",
-    "modal",
-    "nav",
-    "newsletter",
-    "pager",
-    "paginat",
-    "popup",
-    "popular",
-    "promo",
-    "recommend",
-    "related",
-    "share",
-    "sharing",
-    "sidebar",
-    "signup",
-    "skip",
-    "social",
-    "sponsor",
-    "subscribe",
-    "tag",
-    "tags",
-    "teaser",
-    "toolbar",
-    "trending",
-    "widget",
-];
+/// What an element's name means here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Part of a line of text.
+    Inline,
+    /// Its text is a block of its own.
+    Block,
+    /// A block that stands around the text; a page may still put text there.
+    Around,
+    /// A block that scripts replace.
+    Noscript,
+    /// Never text of the page.
+    Never,
+}
 
-/// These are whole words only: as beginnings they would match `adapter`, `tagline`, `navigate`.
-const WHOLE: &[&str] = &["ad", "ads", "tag", "tags", "nav", "skip", "hidden", "header"];
+/// Names are atoms: each comparison is one of integers.
+fn role(element: &Element) -> Role {
+    match element.name.local {
+        local_name!("a")
+        | local_name!("span")
+        | local_name!("b")
+        | local_name!("i")
+        | local_name!("img") => Role::Inline,
+        local_name!("div")
+        | local_name!("p")
+        | local_name!("li")
+        | local_name!("ul")
+        | local_name!("td")
+        | local_name!("tr")
+        | local_name!("h1")
+        | local_name!("h2")
+        | local_name!("h3")
+        | local_name!("h4")
+        | local_name!("h5")
+        | local_name!("h6")
+        | local_name!("section")
+        | local_name!("article")
+        | local_name!("header")
+        | local_name!("main")
+        | local_name!("table")
+        | local_name!("tbody")
+        | local_name!("thead")
+        | local_name!("tfoot")
+        | local_name!("th")
+        | local_name!("ol")
+        | local_name!("dl")
+        | local_name!("dt")
+        | local_name!("dd")
+        | local_name!("pre")
+        | local_name!("blockquote")
+        | local_name!("figure")
+        | local_name!("figcaption")
+        | local_name!("form")
+        | local_name!("fieldset")
+        | local_name!("legend")
+        | local_name!("caption")
+        | local_name!("details")
+        | local_name!("summary")
+        | local_name!("address")
+        | local_name!("center")
+        | local_name!("hr")
+        | local_name!("body") => Role::Block,
+        local_name!("nav") | local_name!("footer") | local_name!("aside") => Role::Around,
+        local_name!("noscript") => Role::Noscript,
+        local_name!("script")
+        | local_name!("style")
+        | local_name!("template")
+        | local_name!("svg")
+        | local_name!("button")
+        | local_name!("select")
+        | local_name!("input")
+        | local_name!("textarea")
+        | local_name!("iframe")
+        | local_name!("object")
+        | local_name!("canvas")
+        | local_name!("head")
+        | local_name!("audio")
+        | local_name!("video")
+        | local_name!("math")
+        | local_name!("dialog")
+        | local_name!("menu")
+        | local_name!("map") => Role::Never,
+        _ => Role::Inline,
+    }
+}
 
 pub(crate) fn collect(html: &Html, max_links: usize) -> Page {
     let mut page = Page::default();
-    page.elements.push(ElementInfo {
-        parent: 0,
-        content: false,
-        article: false,
-        suspicious: false,
-        depth: 0,
-    });
+    page.elements.push(ElementInfo::default());
     let mut walk = Walk {
         page,
         stack: vec![0],
         dropped: 0,
+        hidden: 0,
+        shown: Vec::new(),
+        structure: 0,
         links: 0,
         heading: 0,
         in_title: false,
+        in_json: false,
         pre: 0,
         current: RawBlock::default(),
         max_links,
@@ -200,9 +267,16 @@ struct Walk {
     stack: Vec<usize>,
     /// How many open elements drop their text.
     dropped: usize,
+    /// How many hide it.
+    hidden: usize,
+    /// Of each open element.
+    shown: Vec<Shown>,
+    /// How many stand around the text.
+    structure: usize,
     links: usize,
     heading: u8,
     in_title: bool,
+    in_json: bool,
     pre: usize,
     current: RawBlock,
     max_links: usize,
@@ -222,31 +296,36 @@ impl Walk {
             "a" | "area" => {
                 if name == "a" {
                     self.links += 1;
+                    self.current.links += 1;
                 }
                 self.link(element.attr("href"), element.attr("rel"));
             }
             "iframe" | "frame" => self.link(element.attr("src"), None),
             "br" => self.current.text.push('\n'),
             "pre" => self.pre += 1,
+            "script" => self.in_json = element.attr("type") == Some("application/ld+json"),
             _ => {}
         }
-        if is_dropped(element) {
-            self.dropped += 1;
+        let attributes = Attributes::of(element);
+        if let Some(types) = attributes.itemtype {
+            self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
-        if BLOCK.contains(&name) {
+        let role = role(element);
+        let block = !matches!(role, Role::Inline | Role::Never);
+        if block {
             self.flush();
-            let depth = self.stack.len().min(usize::from(u16::MAX)) as u16;
-            self.page.elements.push(ElementInfo {
-                parent: self.stack.last().copied().unwrap_or(0),
-                content: matches!(name, "article" | "main")
-                    || element.attr("itemprop") == Some("articleBody")
-                    || element.attr("role") == Some("main"),
-                article: name == "article",
-                // A heading is no boilerplate, whatever its class (`code-header`).
-                suspicious: name == "header"
-                    || (heading_level(name).is_none() && is_suspicious(element)),
-                depth,
-            });
+        }
+        let shown = shown(&attributes, role);
+        self.shown.push(shown);
+        match shown {
+            Shown::Never => self.dropped += 1,
+            Shown::Hidden => self.hidden += 1,
+            Shown::Around => self.structure += 1,
+            Shown::Yes => {}
+        }
+        if block {
+            let element = self.describe(name, &attributes);
+            self.page.elements.push(element);
             self.stack.push(self.page.elements.len() - 1);
             if let Some(level) = heading_level(name) {
                 self.heading = level;
@@ -258,19 +337,54 @@ impl Walk {
         let name = element.name();
         match name {
             "title" => self.in_title = false,
+            "script" => self.in_json = false,
             "a" => self.links = self.links.saturating_sub(1),
             "pre" => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
-        if BLOCK.contains(&name) {
+        let role = role(element);
+        let block = !matches!(role, Role::Inline | Role::Never);
+        if block {
             self.flush();
+        }
+        if block {
             self.stack.pop();
             if heading_level(name).is_some() {
                 self.heading = 0;
             }
         }
-        if is_dropped(element) {
-            self.dropped = self.dropped.saturating_sub(1);
+        match self.shown.pop().unwrap_or(Shown::Yes) {
+            Shown::Never => self.dropped = self.dropped.saturating_sub(1),
+            Shown::Hidden => self.hidden = self.hidden.saturating_sub(1),
+            Shown::Around => self.structure = self.structure.saturating_sub(1),
+            Shown::Yes => {}
+        }
+    }
+
+    fn describe(&self, name: &str, attributes: &Attributes<'_>) -> ElementInfo {
+        let parent = self.stack.last().copied().unwrap_or(0);
+        let (class, id) = (attributes.class, attributes.id);
+        let content = matches!(name, "article" | "main")
+            || attributes.itemprop == Some("articleBody")
+            || attributes.role == Some("main");
+        let marks = Marks(marks(class).0 | marks(id).0);
+        let own = class
+            .bytes()
+            .filter(|b| !b.is_ascii_digit())
+            .chain(name.bytes())
+            .fold(0x811c_9dc5, fnv);
+        let above = self.page.elements.get(parent).map_or(0, |parent| parent.signature);
+        ElementInfo {
+            parent,
+            content,
+            article: name == "article",
+            // A heading is no boilerplate, whatever its class (`code-header`).
+            suspicious: name == "header"
+                || (heading_level(name).is_none() && marks.has(Marks::SUSPICIOUS)),
+            depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
+            tag: tag(name),
+            marks,
+            signature: above.to_le_bytes().into_iter().fold(own, fnv),
         }
     }
 
@@ -278,18 +392,29 @@ impl Walk {
         if self.in_title {
             self.page.title.push_str(text);
         }
+        if self.in_json {
+            self.page.kinds.read_json(text);
+        }
         if self.dropped > 0 {
             return;
         }
         let before = self.current.text.len();
-        for c in text.chars() {
-            let c = if c.is_whitespace() && !(self.pre > 0 && c == '\n') { ' ' } else { c };
-            if c == ' '
-                && (self.current.text.is_empty() || self.current.text.ends_with([' ', '\n']))
-            {
-                continue;
+        let out = &mut self.current.text;
+        let lines = self.pre > 0;
+        let mut rest = text;
+        // Word by word: white space becomes one space, in `<pre>` ends of lines stay.
+        while !rest.is_empty() {
+            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+            let (word, later) = rest.split_at(end);
+            out.push_str(word);
+            let next = later.find(|c: char| !c.is_whitespace()).unwrap_or(later.len());
+            let (space, later) = later.split_at(next);
+            rest = later;
+            if lines && space.contains('\n') {
+                out.extend(space.chars().filter(|c| *c == '\n'));
+            } else if !space.is_empty() && !out.is_empty() && !out.ends_with([' ', '\n']) {
+                out.push(' ');
             }
-            self.current.text.push(c);
         }
         if self.links > 0 {
             let added = self.current.text.get(before..).unwrap_or_default();
@@ -308,6 +433,8 @@ impl Walk {
         }
         block.element = self.stack.last().copied().unwrap_or(0);
         block.heading = self.heading;
+        block.hidden = self.hidden > 0;
+        block.structure = self.structure > 0;
         self.page.blocks.push(block);
     }
 
@@ -315,6 +442,9 @@ impl Walk {
         let content = element.attr("content").unwrap_or_default();
         if element.attr("http-equiv").is_some_and(|v| v.eq_ignore_ascii_case("refresh")) {
             self.page.refresh.get_or_insert_with(|| content.to_owned());
+        }
+        if element.attr("property") == Some("og:type") {
+            self.page.kinds.read(content.trim());
         }
         if let Some(name) = element.attr("name").map(str::to_ascii_lowercase)
             && matches!(name.as_str(), "robots" | "hapax")
@@ -361,26 +491,90 @@ fn heading_level(name: &str) -> Option<u8> {
     }
 }
 
-fn is_dropped(element: &Element) -> bool {
-    DROPPED.contains(&element.name())
-        || element.attr("hidden").is_some()
-        || element.attr("aria-hidden") == Some("true")
-        || element.attr("role").is_some_and(|role| DROPPED_ROLES.contains(&role))
-        || element.attr("style").is_some_and(|style| {
-            let style: String = style.chars().filter(|c| !c.is_whitespace()).collect();
-            style.to_ascii_lowercase().contains("display:none")
-        })
+fn tag(name: &str) -> Tag {
+    match name {
+        "p" => Tag::Paragraph,
+        "li" => Tag::Item,
+        "td" | "th" => Tag::Cell,
+        "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => Tag::Heading,
+        "pre" => Tag::Pre,
+        "blockquote" => Tag::Quote,
+        "figcaption" | "figure" | "caption" => Tag::Caption,
+        "dd" | "dt" => Tag::Definition,
+        _ => Tag::Other,
+    }
 }
 
-fn is_suspicious(element: &Element) -> bool {
-    [element.attr("class"), element.attr("id")].into_iter().flatten().any(|names| {
-        names.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).any(
-            |word| {
-                let word = word.to_ascii_lowercase();
-                SUSPICIOUS.iter().any(|mark| {
-                    if WHOLE.contains(mark) { word == *mark } else { word.starts_with(mark) }
-                })
-            },
-        )
+/// FNV-1a, one byte.
+fn fnv(hash: u32, byte: u8) -> u32 {
+    (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+}
+
+/// What the walk asks of an element's attributes, read in one pass.
+#[derive(Default)]
+struct Attributes<'a> {
+    class: &'a str,
+    id: &'a str,
+    role: Option<&'a str>,
+    itemprop: Option<&'a str>,
+    itemtype: Option<&'a str>,
+    hidden: bool,
+}
+
+impl<'a> Attributes<'a> {
+    fn of(element: &'a Element) -> Self {
+        let mut all = Self::default();
+        for (name, value) in element.attrs() {
+            match name {
+                "class" => all.class = value,
+                "id" => all.id = value,
+                "role" => all.role = Some(value),
+                "itemprop" => all.itemprop = Some(value),
+                "itemtype" => all.itemtype = Some(value),
+                "hidden" => all.hidden = true,
+                "aria-hidden" => all.hidden |= value == "true",
+                "style" => all.hidden |= hides(value),
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+fn hides(style: &str) -> bool {
+    let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
+    // `display:none`, wherever it begins.
+    let wanted = b"display:none";
+    let mut at = 0;
+    rest.any(|byte| {
+        let byte = byte.to_ascii_lowercase();
+        at = if wanted.get(at) == Some(&byte) { at + 1 } else { usize::from(byte == b'd') };
+        at == wanted.len()
     })
+}
+
+/// So many bytes of a style are looked at.
+const MAX_STYLE: usize = 4096;
+
+/// How the text of an element is shown.
+#[derive(Clone, Copy)]
+enum Shown {
+    Yes,
+    Never,
+    Hidden,
+    Around,
+}
+
+fn shown(attributes: &Attributes<'_>, role: Role) -> Shown {
+    if role == Role::Never {
+        Shown::Never
+    } else if role == Role::Noscript || attributes.hidden {
+        if role == Role::Inline { Shown::Never } else { Shown::Hidden }
+    } else if role == Role::Around
+        || attributes.role.is_some_and(|role| STRUCTURE_ROLES.contains(&role))
+    {
+        if role == Role::Inline { Shown::Never } else { Shown::Around }
+    } else {
+        Shown::Yes
+    }
 }

@@ -5,10 +5,11 @@
 //! offers"); sentences carry many. Counted per block alone this finds the text at F1 .80 to .86;
 //! summed up to the container that holds the text, at .96.
 
-use std::collections::HashSet;
-
-use crate::blocks::{Page, RawBlock};
-use crate::lang::{is_cjk, is_function_character, is_kana};
+use crate::blocks::Page;
+use crate::evidence::gather;
+use crate::lang::StopList;
+use crate::measure::{Measure, measure};
+use crate::model::model;
 
 /// Why a block was kept or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ pub enum Reason {
     TrailingHeading,
     /// Dropped: another article of the same page.
     OtherArticle,
+    /// Dropped: inside navigation, footer or aside.
+    Structure,
+    /// Dropped: not shown to a reader.
+    Hidden,
+    /// Dropped: all in all, its length, words, place and surroundings are not those of text.
+    Unlike,
 }
 
 impl Reason {
@@ -40,79 +47,9 @@ impl Reason {
             Self::Name => "class or id of boilerplate",
             Self::TrailingHeading => "heading without text",
             Self::OtherArticle => "another article",
-        }
-    }
-}
-
-/// What is counted in one block.
-#[derive(Clone, Copy, Debug, Default)]
-struct Measure {
-    words: f64,
-    stopwords: f64,
-    link_density: f64,
-    /// Density of function words that sentences of this script reach.
-    dense: f64,
-    fair: f64,
-    heading: bool,
-}
-
-fn measure(block: &RawBlock, stopwords: Option<&HashSet<&str>>) -> Measure {
-    let (mut chars, mut cjk, mut function, mut kana) = (0usize, 0usize, 0usize, 0usize);
-    for c in block.text.chars().filter(|c| !c.is_whitespace()) {
-        chars += 1;
-        if is_cjk(c) {
-            cjk += 1;
-            kana += usize::from(is_kana(c));
-            function += usize::from(is_function_character(c));
-        }
-    }
-    let link_density = block.link_chars as f64 / chars.max(1) as f64;
-    let heading = block.heading > 0;
-    if cjk * 10 > chars * 3 {
-        // About two characters a word; kana are function words nine times in ten.
-        let words = cjk as f64 / 1.6;
-        let stopwords = if kana * 10 > cjk { kana as f64 * 0.5 } else { function as f64 * 1.4 };
-        return Measure { words, stopwords, link_density, dense: 0.2, fair: 0.12, heading };
-    }
-    let mut words = 0f64;
-    let mut found = 0f64;
-    let mut lower = String::new();
-    for word in block.text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’') {
-        if word.is_empty() {
-            continue;
-        }
-        words += 1.0;
-        if let Some(list) = stopwords {
-            lower.clear();
-            lower.extend(
-                word.chars().flat_map(char::to_lowercase).map(|c| if c == '’' { '\'' } else { c }),
-            );
-            if list.contains(lower.as_str()) {
-                found += 1.0;
-            }
-        }
-    }
-    // A language without a list: every word counts a little.
-    let found = if stopwords.is_some() { found } else { words * 0.4 };
-    Measure { words, stopwords: found, link_density, dense: 0.35, fair: 0.30, heading }
-}
-
-impl Measure {
-    fn value(self) -> f64 {
-        let density = self.stopwords / self.words.max(1.0);
-        let free = 1.0 - self.link_density;
-        if self.heading {
-            0.0
-        } else if self.words >= 20.0 && density >= self.dense && self.link_density < 0.75 {
-            self.stopwords * free
-        } else if self.link_density > 0.4 {
-            -(0.4 * self.words.min(16.0) + 1.0)
-        } else if self.words >= 8.0 && density >= self.fair {
-            self.stopwords * free
-        } else if self.words >= 8.0 {
-            0.1 * self.words
-        } else {
-            0.0
+            Self::Structure => "navigation, footer or aside",
+            Self::Hidden => "hidden",
+            Self::Unlike => "unlike the text",
         }
     }
 }
@@ -125,23 +62,35 @@ const MIN_SURVIVING_SHARE: f64 = 0.3;
 const ARTICLE_SHARE: f64 = 0.15;
 const CONTENT_BONUS: f64 = 1.1;
 
-/// One reason a block.
-pub(crate) fn choose(page: &Page, stopwords: Option<&HashSet<&str>>) -> Vec<Reason> {
+/// How the blocks voted, and what their votes alone would keep.
+pub(crate) struct Votes {
+    pub(crate) measures: Vec<Measure>,
+    pub(crate) values: Vec<f64>,
+    pub(crate) container: usize,
+    pub(crate) reasons: Vec<Reason>,
+}
+
+/// Function words vote for containers; names and links against.
+pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     let measures: Vec<Measure> =
         page.blocks.iter().map(|block| measure(block, stopwords)).collect();
     let values: Vec<f64> = measures.iter().map(|m| m.value()).collect();
-    let all = vec![true; page.blocks.len()];
+    let shown: Vec<bool> = page.blocks.iter().map(|b| !b.hidden && !b.structure).collect();
 
-    let sums = sum_up(page, &values, &all);
-    let total: f64 = values.iter().filter(|v| **v > 0.0).sum();
+    let sums = sum_up(page, &values, &shown);
+    let positive = |alive: &[bool]| -> f64 {
+        values.iter().zip(alive).filter(|(v, alive)| **v > 0.0 && **alive).map(|(v, _)| v).sum()
+    };
+    let total = positive(&shown);
     let pruned = pruned_elements(page, &sums, total);
-    let mut alive: Vec<bool> =
-        page.blocks.iter().map(|b| !inside(page, b.element, &pruned)).collect();
-    let surviving: f64 =
-        values.iter().zip(&alive).filter(|(v, alive)| **v > 0.0 && **alive).map(|(v, _)| v).sum();
-    let names_count = surviving >= MIN_SURVIVING_SHARE * total;
-    if !names_count {
-        alive.fill(true);
+    let mut alive: Vec<bool> = page
+        .blocks
+        .iter()
+        .zip(&shown)
+        .map(|(b, shown)| *shown && !inside(page, b.element, &pruned))
+        .collect();
+    if positive(&alive) < MIN_SURVIVING_SHARE * total {
+        alive.clone_from(&shown);
     }
 
     let sums = sum_up(page, &values, &alive);
@@ -151,7 +100,11 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&HashSet<&str>>) -> Vec<Reas
         .iter()
         .zip(&alive)
         .map(|(block, alive)| {
-            if !alive {
+            if block.hidden {
+                Reason::Hidden
+            } else if block.structure {
+                Reason::Structure
+            } else if !alive {
                 Reason::Name
             } else if is_inside(page, block.element, container) {
                 Reason::Text
@@ -179,7 +132,64 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&HashSet<&str>>) -> Vec<Reas
         }
         *reason = Reason::TrailingHeading;
     }
-    reasons
+    Votes { measures, values, container, reasons }
+}
+
+/// What was decided about a block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) reason: Reason,
+    /// How often a block with such evidence is text, 0 to 1.
+    pub(crate) chance: f32,
+}
+
+/// One choice a block.
+///
+/// The votes alone find the text of articles; forums, lists and pages with few function words they
+/// miss. So how they went is evidence beside the rest, and fitted weights decide.
+pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
+    let votes = vote(page, stopwords);
+    let model = model();
+    let scores: Vec<i32> =
+        gather(page, &votes).iter().map(|evidence| model.score(evidence)).collect();
+    let sizes: Vec<u64> = votes.measures.iter().map(|m| m.tokens as u64).collect();
+    let keep = model.keep(&scores, &sizes);
+    let mut choices = Vec::with_capacity(keep.len());
+    for (at, (keep, score)) in keep.into_iter().zip(scores).enumerate() {
+        let voted = votes.reasons.get(at).copied().unwrap_or(Reason::Text);
+        let reason = match (keep, voted) {
+            (true, _) => Reason::Text,
+            (false, Reason::Text) => why(page, &votes, at),
+            (false, voted) => voted,
+        };
+        choices.push(Choice { reason, chance: model.chance(score) as f32 / 65_536.0 });
+    }
+    choices
+}
+
+/// What speaks most against a block that the votes would keep.
+fn why(page: &Page, votes: &Votes, at: usize) -> Reason {
+    let Some((block, m)) = page.blocks.get(at).zip(votes.measures.get(at)) else {
+        return Reason::Unlike;
+    };
+    if m.link_density > 0.4 {
+        Reason::Links
+    } else if named(page, block.element) {
+        Reason::Name
+    } else {
+        Reason::Unlike
+    }
+}
+
+fn named(page: &Page, mut element: usize) -> bool {
+    while element != 0 {
+        let Some(info) = page.elements.get(element) else { break };
+        if info.suspicious {
+            return true;
+        }
+        element = info.parent;
+    }
+    false
 }
 
 /// For each element, the values of all blocks below it.
@@ -216,7 +226,7 @@ fn inside(page: &Page, mut element: usize, marked: &[bool]) -> bool {
     false
 }
 
-fn is_inside(page: &Page, mut element: usize, container: usize) -> bool {
+pub(crate) fn is_inside(page: &Page, mut element: usize, container: usize) -> bool {
     while element != container && element != 0 {
         element = page.elements.get(element).map_or(0, |e| e.parent);
     }

@@ -2,7 +2,8 @@ use url::Url;
 
 use crate::blocks::{self, Page};
 use crate::charset::{CharsetSource, decode};
-use crate::content::{Reason, choose};
+use crate::content::{Choice, Reason, choose, vote};
+use crate::evidence::gather;
 use crate::lang::{detect, stopwords};
 use crate::parse::{ParseLimits, Truncation, parse};
 use crate::tokens::{Features, features};
@@ -25,12 +26,14 @@ impl Default for Limits {
 }
 
 /// A run of text between two block-level tags.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Block {
     /// The text, white space collapsed.
     pub text: String,
     /// Why it was kept or dropped.
     pub reason: Reason,
+    /// How often a block with such evidence is text, 0 to 1.
+    pub chance: f32,
 }
 
 /// A link of the page, absolute.
@@ -134,9 +137,12 @@ impl Document {
         Basis { text, little: true, features: all }
     }
 
-    /// All visible text, boilerplate too: for pages that have little text of their own.
+    /// All visible text but navigation, boilerplate too: for pages that have little text of their
+    /// own.
     pub fn visible(&self) -> String {
-        let lines: Vec<&str> = self.blocks.iter().map(|block| block.text.as_str()).collect();
+        let shown =
+            self.blocks.iter().filter(|b| !matches!(b.reason, Reason::Hidden | Reason::Structure));
+        let lines: Vec<&str> = shown.map(|block| block.text.as_str()).collect();
         lines.join("\n")
     }
 }
@@ -151,7 +157,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let mut page = blocks::collect(&html, limits.max_links);
     let sample = sample(&page);
     let language = detect(&sample, page.lang.as_deref());
-    let reasons = choose(&page, stopwords(language));
+    page.unhide();
+    let choices = choose(&page, stopwords(language));
 
     let base = page.base.as_deref().and_then(|b| base.join(b).ok()).unwrap_or_else(|| base.clone());
     let mut robots = RobotsMeta::default();
@@ -177,8 +184,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let blocks: Vec<Block> = page
         .blocks
         .drain(..)
-        .zip(reasons)
-        .map(|(block, reason)| Block { text: block.text, reason })
+        .zip(choices)
+        .map(|(block, Choice { reason, chance })| Block { text: block.text, reason, chance })
         .collect();
     let kept: Vec<&str> = blocks
         .iter()
@@ -202,6 +209,22 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     }
 }
 
+/// What the decision about each block looks at: its text, and the numbers that
+/// `scripts/train-blocks` fits the weights to.
+pub fn evidence(
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+) -> Vec<(String, Vec<f32>)> {
+    let (text, ..) = decode(body, content_type);
+    let (html, _) = parse(&text, &limits.parse);
+    let mut page = blocks::collect(&html, limits.max_links);
+    let language = detect(&sample(&page), page.lang.as_deref());
+    page.unhide();
+    let gathered = gather(&page, &vote(&page, stopwords(language)));
+    page.blocks.into_iter().zip(gathered).map(|(block, row)| (block.text, row.to_vec())).collect()
+}
+
 /// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
 pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
@@ -209,7 +232,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         .split("\n\n")
         .map(str::trim)
         .filter(|paragraph| !paragraph.is_empty())
-        .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text })
+        .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text, chance: 1.0 })
         .collect();
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     Document {

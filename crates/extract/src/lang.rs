@@ -1,6 +1,7 @@
 //! Language and its function words.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
 
 use rust_stemmers::Algorithm;
@@ -10,7 +11,31 @@ const STOPWORDS: &str = include_str!("../data/stopwords.txt");
 /// So many bytes are shown to the detector; more does not make it surer, only slower.
 const SAMPLE: usize = 900;
 
-static LISTS: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock::new(|| {
+/// FNV-1a: the lists are fixed, so nobody can choose words that collide in them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WordHasher(u64);
+
+impl Default for WordHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for WordHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+    }
+}
+
+/// The function words of a language.
+pub(crate) type StopList = HashSet<&'static str, BuildHasherDefault<WordHasher>>;
+
+static LISTS: LazyLock<HashMap<&'static str, StopList>> = LazyLock::new(|| {
     STOPWORDS
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -20,16 +45,23 @@ static LISTS: LazyLock<HashMap<&'static str, HashSet<&'static str>>> = LazyLock:
 });
 
 /// The function words of a language, by its two-letter code; `None` for one without a list.
-pub(crate) fn stopwords(language: &str) -> Option<&'static HashSet<&'static str>> {
+pub(crate) fn stopwords(language: &str) -> Option<&'static StopList> {
     LISTS.get(language)
 }
 
 /// The function characters of Chinese, simplified and traditional.
 pub(crate) fn is_function_character(c: char) -> bool {
-    static SET: LazyLock<HashSet<char>> = LazyLock::new(|| {
-        LISTS.get("zh").into_iter().flatten().flat_map(|word| word.chars()).collect()
+    /// A bit for each character of the basic plane.
+    static SET: LazyLock<Vec<u64>> = LazyLock::new(|| {
+        let mut bits = vec![0; 0x1_0000 / 64];
+        for c in LISTS.get("zh").into_iter().flatten().flat_map(|word| word.chars()) {
+            if let Some(word) = bits.get_mut(c as usize / 64) {
+                *word |= 1 << (c as usize % 64);
+            }
+        }
+        bits
     });
-    SET.contains(&c)
+    SET.get(c as usize / 64).is_some_and(|word| word >> (c as usize % 64) & 1 == 1)
 }
 
 /// Whether `c` belongs to a script written without spaces: Han, kana.

@@ -28,14 +28,18 @@ mod blocks;
 mod charset;
 mod content;
 mod document;
+mod evidence;
 mod lang;
+mod measure;
+mod model;
+mod names;
 mod parse;
 mod tokens;
 
 pub use charset::{CharsetSource, decode};
 pub use content::Reason;
 pub use document::{
-    Basis, Block, Document, LITTLE_TEXT, Limits, Link, RobotsMeta, extract, extract_plain,
+    Basis, Block, Document, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract, extract_plain,
 };
 pub use parse::{ParseLimits, Truncation};
 pub use tokens::{Features, RECIPE, features, for_each_token, jieba};

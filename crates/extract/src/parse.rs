@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ego_tree::NodeId;
 use html5ever::tendril::{StrTendril, TendrilSink};
-use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeBuilderOpts, TreeSink};
 use html5ever::{Attribute, ParseOpts, QualName};
 use scraper::{Html, HtmlTreeSink};
 
@@ -47,7 +47,7 @@ pub enum Truncation {
 }
 
 /// Between two pieces of input the limits are looked at.
-const PIECE: usize = 4096;
+const PIECE: usize = 16_384;
 
 /// Parses until the end or the first limit; what was parsed until then is the tree.
 pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncation>) {
@@ -57,7 +57,10 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
         last: Cell::new(None),
         max_attributes: limits.max_attributes,
     };
-    let mut parser = html5ever::parse_document(sink, ParseOpts::default());
+    // Nothing runs scripts here: what a page says in `<noscript>` is part of it.
+    let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
+    let options = ParseOpts { tree_builder, ..Default::default() };
+    let mut parser = html5ever::parse_document(sink, options);
     let started = Instant::now();
     let mut truncated = None;
     let mut rest = text;

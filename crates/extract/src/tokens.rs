@@ -18,7 +18,7 @@ pub fn jieba() -> &'static Jieba {
 
 /// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
 /// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
-pub const RECIPE: &str = "content-words-tf-1";
+pub const RECIPE: &str = "content-words-tf-2";
 
 /// A text's features, as hashes by the caller's hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,82 @@
+//! What a page costs: the bare parse of scraper, extraction with the parse, and the features of its
+//! text, page after page in turn on one thread.
+//!
+//! ```text
+//! cargo bench -p hapax-extract --bench pages -- FOLDER/*.html.gz
+//! ```
+
+use std::hint::black_box;
+use std::io::Read;
+use std::time::Instant;
+
+use hapax_extract::{Limits, extract};
+use url::Url;
+
+const ROUNDS: usize = 5;
+
+fn main() {
+    let paths: Vec<String> =
+        std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    if paths.is_empty() {
+        println!("no pages given: cargo bench -p hapax-extract --bench pages -- FOLDER/*.html.gz");
+        return;
+    }
+    let pages: Vec<String> = paths.iter().map(|path| read(path)).collect();
+    let bytes: usize = pages.iter().map(String::len).sum();
+    let base = Url::parse("http://a.example/").expect("a URL");
+    let hash = |bytes: &[u8]| {
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        })
+    };
+    // Dictionaries and stop lists load once.
+    black_box(extract(&base, None, "<p>一起去公园</p>".as_bytes(), &Limits::default()).basis(hash));
+    let mut ratios: Vec<[f64; 2]> = Vec::new();
+    let mut totals = [f64::MAX; 3];
+    let mut worst = (0.0, 0);
+    for _ in 0..ROUNDS {
+        let mut seconds = [0.0; 3];
+        for (number, page) in pages.iter().enumerate() {
+            let started = Instant::now();
+            black_box(scraper::Html::parse_document(page));
+            seconds[0] += started.elapsed().as_secs_f64();
+            let started = Instant::now();
+            let document = extract(&base, None, page.as_bytes(), &Limits::default());
+            let taken = started.elapsed().as_secs_f64();
+            seconds[1] += taken;
+            if taken > worst.0 {
+                worst = (taken, number);
+            }
+            let started = Instant::now();
+            black_box(document.basis(hash));
+            seconds[2] += started.elapsed().as_secs_f64();
+        }
+        ratios.push([seconds[1] / seconds[0], seconds[2] / seconds[1]]);
+        for (best, seconds) in totals.iter_mut().zip(seconds) {
+            *best = best.min(seconds);
+        }
+    }
+    let count = pages.len() as f64;
+    for (name, seconds) in ["parse alone", "extract", "features"].iter().zip(totals) {
+        println!(
+            "{name:<12} {:>7.0} pages/s {:>6.1} MB/s",
+            count / seconds,
+            bytes as f64 / seconds / 1e6
+        );
+    }
+    for (at, name) in ["extract / parse alone", "features / extract"].iter().enumerate() {
+        let mut all: Vec<f64> = ratios.iter().map(|ratio| ratio[at]).collect();
+        all.sort_by(f64::total_cmp);
+        println!("{name}: {:.2} ({:.2} to {:.2})", all[ROUNDS / 2], all[0], all[ROUNDS - 1]);
+    }
+    println!("slowest page: {:.1} ms, {}", worst.0 * 1e3, paths[worst.1]);
+}
+
+fn read(path: &str) -> String {
+    let mut body = std::fs::read(path).expect("a readable file");
+    if path.ends_with(".gz") {
+        let packed = std::mem::take(&mut body);
+        flate2::read::MultiGzDecoder::new(&packed[..]).read_to_end(&mut body).expect("gzip");
+    }
+    String::from_utf8_lossy(&body).into_owned()
+}

@@ -1,0 +1,263 @@
+//! What speaks for and against each block: its own counts, its neighbours', its elements', and how
+//! the votes of the function words went.
+
+use std::collections::HashMap;
+
+use crate::blocks::Page;
+use crate::content::{Reason, Votes, is_inside};
+use crate::measure::Measure;
+use crate::names::Marks;
+
+/// How many values describe a block.
+pub(crate) const EVIDENCE: usize = 84;
+
+/// What describes one block, in the order of `push`es in [`gather`].
+pub(crate) type Evidence = [f32; EVIDENCE];
+
+/// Sums over a subtree, or over all blocks of one signature.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    words: f64,
+    stopwords: f64,
+    /// Words in links.
+    linked: f64,
+    value: f64,
+    blocks: f64,
+    sentences: f64,
+}
+
+impl Sums {
+    fn of(m: &Measure, value: f64) -> Self {
+        Self {
+            words: m.words,
+            stopwords: m.stopwords / m.fair.max(0.01),
+            linked: m.words * m.link_density,
+            value,
+            blocks: 1.0,
+            sentences: f64::from(u8::from(m.ends_sentence && m.words >= 6.0)),
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.words += other.words;
+        self.stopwords += other.stopwords;
+        self.linked += other.linked;
+        self.value += other.value;
+        self.blocks += other.blocks;
+        self.sentences += other.sentences;
+    }
+
+    fn density(&self) -> f64 {
+        self.stopwords / self.words.max(1.0)
+    }
+
+    fn link_density(&self) -> f64 {
+        self.linked / self.words.max(1.0)
+    }
+}
+
+struct Row {
+    values: Evidence,
+    at: usize,
+}
+
+impl Row {
+    fn push(&mut self, value: f64) {
+        if let Some(slot) = self.values.get_mut(self.at) {
+            *slot = value as f32;
+        }
+        self.at += 1;
+    }
+
+    fn flag(&mut self, value: bool) {
+        self.push(f64::from(u8::from(value)));
+    }
+}
+
+/// The evidence of every block.
+///
+/// # Complexity
+/// Linear in blocks times depth.
+pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
+    let mut subtrees = vec![Sums::default(); page.elements.len()];
+    let mut signatures: HashMap<u32, Sums> = HashMap::new();
+    let mut texts: HashMap<&str, u32> = HashMap::new();
+    let mut whole = Sums::default();
+    let signature =
+        |element: usize| page.elements.get(element).map_or(0, |element| element.signature);
+    for ((block, m), value) in page.blocks.iter().zip(&votes.measures).zip(&votes.values) {
+        let sums = Sums::of(m, *value);
+        if let Some(subtree) = subtrees.get_mut(block.element) {
+            subtree.add(&sums);
+        }
+        signatures.entry(signature(block.element)).or_default().add(&sums);
+        *texts.entry(&block.text).or_default() += 1;
+        whole.add(&sums);
+    }
+    for index in (1..subtrees.len()).rev() {
+        let sums = subtrees.get(index).copied().unwrap_or_default();
+        let parent = page.elements.get(index).map_or(0, |element| element.parent);
+        if let Some(parent) = subtrees.get_mut(parent) {
+            parent.add(&sums);
+        }
+    }
+    let articles = page.elements.iter().filter(|element| element.article).count() as f64;
+    let best_signature = signatures.values().map(|sums| sums.value).fold(1.0, f64::max);
+    let kept = votes.reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Text);
+    let (first_kept, last_kept) =
+        kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
+    let title_words: Vec<&str> = words(&page.title).collect();
+    let container_sums = subtrees.get(votes.container).copied().unwrap_or_default();
+
+    let mut all = Vec::with_capacity(page.blocks.len());
+    let mut words_before = 0.0;
+    let mut heading_before = (0u8, usize::MAX);
+    for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
+        let mut row = Row { values: [0.0; EVIDENCE], at: 0 };
+        let element = page.elements.get(block.element).cloned().unwrap_or_default();
+        // The block itself.
+        row.push(m.words);
+        row.push(m.density());
+        row.push(m.link_density);
+        row.push(f64::from(block.links));
+        row.push(m.chars as f64 / m.words.max(1.0));
+        row.push(m.digits as f64 / m.chars.max(1) as f64);
+        row.push(m.marks as f64 / m.words.max(1.0));
+        row.push(m.capitals as f64 / m.words.max(1.0));
+        row.flag(m.ends_sentence);
+        row.push(f64::from(block.heading));
+        row.push(f64::from(element.tag as u8));
+        row.flag(m.fair < 0.2);
+        row.flag(block.hidden);
+        row.flag(block.structure);
+        row.flag(block.text.contains(['©', '®']) || block.text.contains("opyright"));
+        row.push(f64::from(texts.get(block.text.as_str()).copied().unwrap_or(1)));
+        row.push(shared(&title_words, &block.text));
+        // Where it stands.
+        row.push(at as f64);
+        row.push(words_before / whole.words.max(1.0));
+        row.push(f64::from(element.depth));
+        row.push(f64::from(heading_before.0));
+        row.push(if heading_before.1 == usize::MAX {
+            -1.0
+        } else {
+            (at - heading_before.1) as f64
+        });
+        // The page.
+        row.push(whole.words);
+        row.push(whole.density());
+        row.push(whole.link_density());
+        row.push(whole.blocks);
+        row.push(whole.value);
+        row.push(articles);
+        row.flag(page.kinds.article);
+        row.flag(page.kinds.forum);
+        row.flag(page.kinds.product);
+        row.flag(page.kinds.list);
+        // Its neighbours.
+        for step in [-1isize, 1, -2, 2] {
+            let neighbour = at.checked_add_signed(step).and_then(|at| votes.measures.get(at));
+            row.push(neighbour.map_or(-1.0, |m| m.words));
+            row.push(neighbour.map_or(-1.0, Measure::density));
+            row.push(neighbour.map_or(-1.0, |m| m.link_density));
+        }
+        // How the votes went.
+        row.push(match votes.reasons.get(at) {
+            Some(Reason::Text) => 0.0,
+            Some(Reason::OutsideRun | Reason::TrailingHeading) => 1.0,
+            Some(Reason::Links) => 2.0,
+            Some(Reason::OtherArticle) => 3.0,
+            Some(Reason::Name) => 4.0,
+            Some(Reason::OutsideContainer) => 5.0,
+            _ => 6.0,
+        });
+        row.push(votes.values.get(at).copied().unwrap_or(0.0));
+        row.push((first_kept as f64 - at as f64).max(0.0));
+        row.push((at as f64 - last_kept as f64).max(0.0));
+        let inside = is_inside(page, block.element, votes.container);
+        row.flag(inside);
+        row.push(container_sums.words / whole.words.max(1.0));
+        row.push(container_sums.link_density());
+        row.push(container_sums.blocks);
+        // Its elements, from the inside out.
+        let mut marks = [99.0; Marks::ALL.len()];
+        let (mut at_element, mut level) = (block.element, 0.0);
+        let mut branch = block.element;
+        let mut content_level = 99.0;
+        let mut article_level = 99.0;
+        let mut parents = Vec::with_capacity(4);
+        while at_element != 0 {
+            let Some(element) = page.elements.get(at_element) else { break };
+            for (nearest, mark) in marks.iter_mut().zip(Marks::ALL) {
+                if element.marks.has(mark) && level < *nearest {
+                    *nearest = level;
+                }
+            }
+            if element.content && level < content_level {
+                content_level = level;
+            }
+            if element.article && level < article_level {
+                article_level = level;
+            }
+            if inside && at_element != votes.container {
+                branch = at_element;
+            }
+            if at_element == votes.container {
+                // Beyond it everything holds the text too.
+                if inside {
+                    level += 20.0;
+                }
+            }
+            if parents.len() < 3 {
+                parents.push(at_element);
+            }
+            at_element = element.parent;
+            level += 1.0;
+        }
+        marks.iter().for_each(|nearest| row.push(*nearest));
+        row.push(content_level);
+        row.push(article_level);
+        for number in 1..3 {
+            let sums = parents.get(number).and_then(|at| subtrees.get(*at)).copied();
+            let sums = sums.unwrap_or_default();
+            row.push(sums.words);
+            row.push(sums.density());
+            row.push(sums.link_density());
+            row.push(sums.blocks);
+            row.push(sums.value / whole.value.max(1.0));
+        }
+        let sums = subtrees.get(branch).copied().unwrap_or_default();
+        row.push(sums.words);
+        row.push(sums.link_density());
+        row.push(sums.value / container_sums.value.max(1.0));
+        // All blocks in elements of the same kind.
+        let sums = signatures.get(&element.signature).copied().unwrap_or_default();
+        row.push(sums.blocks);
+        row.push(sums.words / whole.words.max(1.0));
+        row.push(sums.density());
+        row.push(sums.link_density());
+        row.push(sums.value / best_signature);
+        row.push(sums.sentences / sums.blocks.max(1.0));
+        debug_assert_eq!(row.at, EVIDENCE, "EVIDENCE is the number of pushes");
+        all.push(row.values);
+        words_before += m.words;
+        if block.heading > 0 {
+            heading_before = (block.heading, at);
+        }
+    }
+    all
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Share of a short text's words that stand in the title.
+fn shared(title: &[&str], text: &str) -> f64 {
+    let (mut all, mut found) = (0u32, 0u32);
+    for word in words(text).take(40) {
+        all += 1;
+        found += u32::from(title.contains(&word));
+    }
+    f64::from(found) / f64::from(all.max(1))
+}

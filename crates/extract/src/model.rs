@@ -1,0 +1,186 @@
+//! The weights by which the evidence about a block counts: decision trees, fitted by
+//! `scripts/train-blocks` to pages with known text and stored as data.
+//!
+//! Everything after the comparison of a value with a threshold is arithmetic of integers or of
+//! single divisions, so that the same page gives the same text on every platform.
+
+use std::sync::LazyLock;
+
+use crate::evidence::Evidence;
+
+const WEIGHTS: &str = include_str!("../data/blocks.model");
+
+/// Thousandths between two entries of the table of chances, and the score of its first.
+const STEP: i32 = 100;
+const FIRST: i32 = -6000;
+
+/// Small, for the trees are walked for every block of every page.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    /// What the value is compared with; in a leaf its score.
+    threshold: f32,
+    /// Where it goes at or below the threshold, and above it. Always behind the node.
+    children: [u16; 2],
+    /// The value that is compared; [`LEAF`] in a leaf.
+    feature: u8,
+}
+
+const LEAF: u8 = u8::MAX;
+
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// All trees' nodes; the places of children count from the root of their tree.
+    nodes: Vec<Node>,
+    roots: Vec<usize>,
+    /// For scores from [`FIRST`] on: how often such a block is text, in parts of 65,536.
+    chances: Vec<u32>,
+}
+
+/// The model of the recipe.
+pub(crate) fn model() -> &'static Model {
+    static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
+    &MODEL
+}
+
+impl Model {
+    /// Reads what the script wrote; what is no tree is left out, for a test reads the file whole.
+    fn read(text: &str) -> Self {
+        let mut model = Self::default();
+        for line in text.lines() {
+            if let Some(chances) = line.strip_prefix("chances ") {
+                model.chances = chances.split(' ').filter_map(|c| c.parse().ok()).collect();
+            } else if let Some(tree) = line.strip_prefix("tree ") {
+                model.roots.push(model.nodes.len());
+                model.nodes.extend(tree.split(' ').filter_map(node));
+            }
+        }
+        model
+    }
+
+    /// How much speaks for a block, in thousandths of a logit.
+    ///
+    /// # Complexity
+    /// One path in each tree.
+    pub(crate) fn score(&self, evidence: &Evidence) -> i32 {
+        let tree = |&root: &usize| {
+            let nodes = self.nodes.get(root..).unwrap_or_default();
+            let mut at = 0;
+            while let Some(node) = nodes.get(at) {
+                if node.feature == LEAF {
+                    // A whole number of thousandths, exact in 24 bits.
+                    return node.threshold as i32;
+                }
+                let value = evidence.get(usize::from(node.feature)).copied().unwrap_or(0.0);
+                // Without a branch: which way it goes cannot be foretold.
+                let [below, above] = node.children.map(usize::from);
+                let next = below + (above - below) * usize::from(value > node.threshold);
+                debug_assert!(next > at, "children lie behind their node");
+                at = next.max(at + 1);
+            }
+            0
+        };
+        self.roots.iter().map(tree).sum()
+    }
+
+    /// How often a block of this score is text, in parts of 65,536.
+    pub(crate) fn chance(&self, score: i32) -> u32 {
+        let last = self.chances.len().saturating_sub(1);
+        let at = (score.saturating_sub(FIRST) / STEP).max(0) as usize;
+        self.chances.get(at.min(last)).copied().unwrap_or(0)
+    }
+
+    /// Which blocks to keep, given their scores and sizes: the set of greatest expected F1, which
+    /// always is that of the best few. Nothing, where nothing is likely.
+    pub(crate) fn keep(&self, scores: &[i32], sizes: &[u64]) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        let score = |at: usize| scores.get(at).copied().unwrap_or(i32::MIN);
+        order.sort_by_key(|&at| (std::cmp::Reverse(score(at)), at));
+        let size = |at: usize| sizes.get(at).copied().unwrap_or(0);
+        let right = |at: usize| size(at) * u64::from(self.chance(score(at)));
+        let expected: u64 = order.iter().map(|&at| right(at)).sum();
+        let (mut kept, mut found) = (0, 0);
+        let (mut best, mut count) = (0.0, 0);
+        for (number, &at) in order.iter().enumerate() {
+            kept += size(at) * 65_536;
+            found += right(at);
+            let quality = found as f64 / (kept + expected).max(1) as f64;
+            if quality > best {
+                (best, count) = (quality, number + 1);
+            }
+        }
+        let mut keep = vec![false; scores.len()];
+        for at in order.into_iter().take(count) {
+            if let Some(slot) = keep.get_mut(at) {
+                *slot = self.chance(score(at)) >= MIN_CHANCE;
+            }
+        }
+        keep
+    }
+}
+
+/// A block is text with at least this chance, in parts of 65,536: one in ten.
+const MIN_CHANCE: u32 = 6_554;
+
+fn node(text: &str) -> Option<Node> {
+    let mut parts = text.split(':');
+    let first = parts.next()?;
+    let Some(threshold) = parts.next() else {
+        let score: i16 = first.parse().ok()?;
+        return Some(Node { threshold: f32::from(score), feature: LEAF, children: [0; 2] });
+    };
+    Some(Node {
+        threshold: at_most(threshold.parse().ok()?),
+        feature: first.parse().ok()?,
+        children: [parts.next()?.parse().ok()?, parts.next()?.parse().ok()?],
+    })
+}
+
+/// The largest `f32` that is not above `threshold`: no value changes sides.
+fn at_most(threshold: f64) -> f32 {
+    let near = threshold as f32;
+    if f64::from(near) > threshold { near.next_down() } else { near }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::EVIDENCE;
+
+    #[test]
+    fn the_file_is_read_whole() {
+        let model = model();
+        let trees = WEIGHTS.lines().filter(|line| line.starts_with("tree ")).count();
+        let nodes: usize = WEIGHTS
+            .lines()
+            .filter_map(|line| line.strip_prefix("tree "))
+            .map(|tree| tree.split(' ').count())
+            .sum();
+        assert_eq!((model.roots.len(), model.nodes.len()), (trees, nodes));
+        assert!(trees > 0 && model.chances.is_sorted() && model.chances.len() == 121);
+        for (number, &root) in model.roots.iter().enumerate() {
+            let end = model.roots.get(number + 1).copied().unwrap_or(nodes);
+            for (at, node) in model.nodes[root..end].iter().enumerate() {
+                if node.feature != LEAF {
+                    assert!(usize::from(node.feature) < EVIDENCE);
+                    assert!(node.children.iter().all(|&c| usize::from(c) > at));
+                    assert!(node.children.iter().all(|&c| root + usize::from(c) < end));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_set_of_greatest_expected_f1_is_kept() {
+        let model = model();
+        let sizes = [10, 10, 10, 10];
+        assert_eq!(model.keep(&[5000, -5000, 4000, -5900], &sizes), [true, false, true, false]);
+        // Where the best chance is poor, more is kept than one block in two would be.
+        assert_eq!(model.keep(&[-500, -500, -500, -5900], &sizes), [true, true, true, false]);
+        assert_eq!(model.keep(&[-5900, -5900], &sizes[..2]), [false, false]);
+        assert!(model.keep(&[], &[]).is_empty());
+        assert_eq!(
+            (model.chance(i32::MIN), model.chance(i32::MAX) > 65_000),
+            (model.chance(FIRST), true)
+        );
+    }
+}
