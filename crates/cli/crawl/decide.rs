@@ -33,6 +33,7 @@ pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<
             None => HASH.hash(key),
         },
         names: page.names,
+        numbers: page.numbers,
         time: page.time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
     }
 }

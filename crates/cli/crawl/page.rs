@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use hapax_dedup::{FeatureHash, Fingerprint, Simhash, Sketch};
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Simhash, Sketch};
 use hapax_extract::{Basis, Document, Limits, extract, extract_plain};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
@@ -23,6 +23,7 @@ pub(crate) struct PageWork {
     pub(crate) sketch: Option<Sketch>,
     /// Hashes of what it calls itself: heading and title, 0 for none.
     pub(crate) names: [u64; 2],
+    pub(crate) numbers: Numbers,
     pub(crate) time: SystemTime,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
@@ -106,7 +107,21 @@ impl PageWork {
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let fingerprint = simhash.finish();
         let names = [name(&document.heading), name(own_title(&document.title))];
-        Self { lease, url, response, document, basis, fingerprint, sketch, names, time, key: None }
+        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
+        let key = None;
+        Self {
+            lease,
+            url,
+            response,
+            document,
+            basis,
+            fingerprint,
+            sketch,
+            names,
+            numbers,
+            time,
+            key,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! When two documents are the same one: the levels of the decision and their evidence.
 
 use crate::record::DocId;
-use crate::{Fingerprint, Sketch};
+use crate::{Fingerprint, Numbers, Sketch};
 
 /// Which level of the decision found and confirmed a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,24 +74,32 @@ pub enum Verdict {
 pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,
+    /// Largest Hamming distance of a pair that its similarity confirms. Where more bits differ the
+    /// words are others, and only what is not text, such as code in two translations, is equal.
+    /// Default 20.
+    pub max_distance: u32,
     /// Smallest estimated similarity that confirms a candidate of another site. Default 0.5.
     pub similarity: f64,
-    /// The same for two documents of one site, which share a template. Default 0.6.
+    /// The same for two documents of one site, which share a template. Default 0.55.
     pub similarity_same_site: f64,
     /// Documents with fewer tokens are short: one changed word moves many bits of their
-    /// fingerprints, and templates differ in a number only. Default 50.
+    /// fingerprints. Default 50.
     pub short_tokens: u32,
-    /// Smallest similarity for short documents. Default 0.8.
+    /// Smallest similarity for short documents. Default 0.65.
     pub similarity_short: f64,
-    /// Below so many tokens, two documents of one site are mostly template. Default 200.
+    /// Below so many tokens, two documents of one site are mostly template: they are different if
+    /// their numbers conflict. Default 200.
     pub template_tokens: u32,
-    /// Smallest similarity for those. Default 0.85.
+    /// Smallest similarity for those that share no name. Default 0.85.
     pub similarity_template: f64,
-    /// Below so many tokens, two documents of one site that share no name are different pages,
-    /// unless their text is equal. Default 400.
+    /// Below so many tokens, [`similarity_name`](Self::similarity_name) holds for two documents of
+    /// one site that share no name; above, [`similarity_name_long`](Self::similarity_name_long).
+    /// Default 400.
     pub name_tokens: u32,
-    /// Smallest similarity for longer ones that share no name. Default 0.99.
+    /// Smallest similarity for those; above 1, only equal text is left. Default 2.
     pub similarity_name: f64,
+    /// Smallest similarity for longer ones. Default 0.9.
+    pub similarity_name_long: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
 }
@@ -100,14 +108,16 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             distance: 3,
+            max_distance: 20,
             similarity: 0.5,
-            similarity_same_site: 0.6,
+            similarity_same_site: 0.55,
             short_tokens: 50,
-            similarity_short: 0.8,
+            similarity_short: 0.65,
             template_tokens: 200,
             similarity_template: 0.85,
             name_tokens: 400,
-            similarity_name: 0.99,
+            similarity_name: 2.0,
+            similarity_name_long: 0.9,
             hamming_only: false,
         }
     }
@@ -124,6 +134,8 @@ pub struct Side<'a> {
     pub site: u64,
     /// Hashes of what it calls itself, or 0.
     pub names: [u64; 2],
+    /// The numbers in its text.
+    pub numbers: Numbers,
 }
 
 impl Policy {
@@ -134,12 +146,18 @@ impl Policy {
         if a.site == b.site {
             threshold = self.similarity_same_site;
             if tokens < self.template_tokens {
-                threshold = threshold.max(self.similarity_template);
+                if a.numbers.conflict(&b.numbers) {
+                    // More than the greatest similarity there is: only equal text is left.
+                    threshold = 2.0;
+                }
+                if !shared_name(a.names, b.names) {
+                    threshold = threshold.max(self.similarity_template);
+                }
             }
             if named_differently(a.names, b.names) {
-                // More than the greatest similarity there is: only equal text is left.
                 let short = tokens < self.name_tokens;
-                threshold = threshold.max(if short { 2.0 } else { self.similarity_name });
+                let name = if short { self.similarity_name } else { self.similarity_name_long };
+                threshold = threshold.max(name);
             }
         }
         if tokens < self.short_tokens {
@@ -148,13 +166,14 @@ impl Policy {
         threshold
     }
 
-    /// Whether a candidate is confirmed, and with which similarity and threshold.
+    /// Whether a candidate at this Hamming distance is confirmed, and with which similarity and threshold.
     ///
     /// Without sketches on both sides the distance alone decides, and for short documents nothing
     /// but equal text.
     pub fn confirm(
         &self,
         level: Level,
+        distance: u32,
         a: Side<'_>,
         b: Side<'_>,
     ) -> Option<(Option<f64>, Option<f64>)> {
@@ -170,7 +189,9 @@ impl Policy {
         }
         let threshold = self.threshold(a, b);
         match similarity {
-            Some(value) if value >= threshold => Some((similarity, Some(threshold))),
+            Some(value) if value >= threshold && distance <= self.max_distance => {
+                Some((similarity, Some(threshold)))
+            }
             Some(_) => None,
             None => {
                 let long = a.tokens.min(b.tokens) >= self.short_tokens;
@@ -180,8 +201,12 @@ impl Policy {
     }
 }
 
+fn shared_name(a: [u64; 2], b: [u64; 2]) -> bool {
+    a.iter().any(|name| *name != 0 && b.contains(name))
+}
+
 /// Both have a name, and none in common.
 fn named_differently(a: [u64; 2], b: [u64; 2]) -> bool {
     let named = |names: [u64; 2]| names.iter().any(|name| *name != 0);
-    named(a) && named(b) && !a.iter().any(|name| *name != 0 && b.contains(name))
+    named(a) && named(b) && !shared_name(a, b)
 }

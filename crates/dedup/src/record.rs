@@ -1,7 +1,7 @@
 //! What is stored of one document, and how it lies in a journal frame.
 
 use crate::store::columns::{HAS_DIGEST, HAS_SKETCH, INDEXED, Row};
-use crate::{Fingerprint, SKETCH_SIZE, Sketch};
+use crate::{Fingerprint, NUMBERS_SIZE, Numbers, SKETCH_SIZE, Sketch};
 
 /// The number of a document in a store, from 0, in order of insertion.
 pub type DocId = u64;
@@ -25,6 +25,8 @@ pub struct Document<'a> {
     /// Hashes of what it calls itself, such as main heading and title, 0 for none: pages of one
     /// site that have no name in common are mostly different pages of one template.
     pub names: [u64; 2],
+    /// The numbers in its text: short documents of one site whose numbers conflict are different.
+    pub numbers: Numbers,
     /// When it was seen, by the caller's clock (seconds since 1970, say), for
     /// [`Store::expire`](crate::Store::expire); 0 never expires.
     pub time: u64,
@@ -41,6 +43,7 @@ impl<'a> Document<'a> {
             tokens: u32::MAX,
             site: 0,
             names: [0; 2],
+            numbers: Numbers::NONE,
             time: 0,
         }
     }
@@ -65,6 +68,8 @@ pub struct Record {
     pub site: u64,
     /// Hashes of what it calls itself, or 0.
     pub names: [u64; 2],
+    /// The numbers in its text.
+    pub numbers: Numbers,
     /// When it was seen, by the caller's clock; 0 if unknown.
     pub time: u64,
     /// Whether it is in the tables, so that others can be found to duplicate it.
@@ -84,19 +89,22 @@ impl Record {
             tokens: self.tokens,
             site: self.site,
             names: self.names,
+            numbers: self.numbers,
             time: self.time,
         }
     }
 }
 
 const HAS_OF: u8 = 8;
-const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF;
+const HAS_NUMBERS: u8 = 16;
+const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF | HAS_NUMBERS;
 
 /// Appends a document as it lies in a journal frame: id, flags, fingerprint, tokens, site, names,
 /// time, then the optional parts and the key, all little-endian.
 pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
     out.extend(id.to_le_bytes());
-    out.push(row.flags | if row.of.is_some() { HAS_OF } else { 0 });
+    let of = if row.of.is_some() { HAS_OF } else { 0 };
+    out.push(row.flags | of | if row.numbers.is_empty() { 0 } else { HAS_NUMBERS });
     out.extend(row.fingerprint.bits().to_le_bytes());
     out.extend(row.tokens.to_le_bytes());
     out.extend(row.site.to_le_bytes());
@@ -110,6 +118,9 @@ pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
     }
     if let Some(sketch) = &row.sketch {
         out.extend(sketch.as_bytes());
+    }
+    if !row.numbers.is_empty() {
+        out.extend(row.numbers.to_bytes());
     }
     out.extend(row.key);
 }
@@ -136,9 +147,16 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<(DocId, Row<'_>)> {
     if flags & HAS_SKETCH != 0 {
         sketch = Some(Sketch::from_bytes(take::<SKETCH_SIZE>(&mut bytes)?));
     }
-    let flags = flags & !HAS_OF;
-    let row = Row { fingerprint, flags, tokens, of, site, names, time, digest, sketch, key: bytes };
-    Some((id, row))
+    let mut numbers = Numbers::default();
+    if flags & HAS_NUMBERS != 0 {
+        numbers = Numbers::from_bytes(take::<{ 2 * NUMBERS_SIZE }>(&mut bytes)?);
+    }
+    let flags = flags & !(HAS_OF | HAS_NUMBERS);
+    let key = bytes;
+    Some((
+        id,
+        Row { fingerprint, flags, tokens, of, site, names, numbers, time, digest, sketch, key },
+    ))
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
@@ -159,6 +177,7 @@ mod tests {
             tokens: 55,
             site: 1,
             names: [9, 8],
+            numbers: Numbers::from_hashes([1 << 50, 2 << 50]),
             time: 77,
             ..Document::new(b"http://a.example/", Fingerprint::from_bits(0xABCD))
         };

@@ -33,6 +33,8 @@ pub struct Features {
     pub digest: Option<[u8; 16]>,
     /// How many content words there are.
     pub tokens: u32,
+    /// Its numbers, but for dates and times of day, which change on the same page.
+    pub numbers: Vec<u64>,
 }
 
 /// With fewer anchored shingles than this, all shingles count.
@@ -103,7 +105,18 @@ pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Feat
         digest
     });
     let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
-    Features { words, shingles, digest, tokens: count }
+    let numbers = numbers(text).map(|number| hash(number.as_bytes())).collect();
+    Features { words, shingles, digest, tokens: count, numbers }
+}
+
+/// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    let joint = |c: char| matches!(c, '.' | ',' | ':' | '-' | '/');
+    text.split(move |c: char| !c.is_ascii_digit() && !joint(c)).filter_map(move |run| {
+        let run = run.trim_matches(joint);
+        let dated = run.contains([':', '-', '/']) || run.split('.').count() > 2;
+        (!run.is_empty() && !dated).then_some(run)
+    })
 }
 
 /// Calls `visit` with each token in order: NFKC, lower case, without soft hyphens and zero-width
@@ -194,6 +207,14 @@ mod tests {
         assert_eq!(a.words, b.words);
         assert_ne!(a.digest, b.digest);
         assert_eq!(features("", "en", hash), Features::default());
+    }
+
+    #[test]
+    fn dates_and_times_are_no_numbers() {
+        let found: Vec<&str> =
+            numbers("On 2026-11-20 at 14:32, 3 of 1,299.00 (1/2) left; see 10.0.3. Part 7.")
+                .collect();
+        assert_eq!(found, ["3", "1,299.00", "7"]);
     }
 
     proptest! {

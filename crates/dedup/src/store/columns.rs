@@ -2,7 +2,7 @@
 //! segment, so that a flush and a merge copy bytes.
 
 use crate::record::{DocId, Document, Record};
-use crate::{Fingerprint, SKETCH_SIZE, Sketch};
+use crate::{Fingerprint, Numbers, SKETCH_SIZE, Sketch};
 
 /// Offset of a document that duplicates none.
 const NONE: u64 = u64::MAX;
@@ -28,9 +28,14 @@ pub(crate) enum Column {
     KeyEnd = 9,
     /// The document's number less that of the segment's first; left out where there are no gaps.
     Id = 10,
+    /// Since format 3.
+    Numbers = 11,
 }
 
-pub(crate) const COLUMNS: [Column; 11] = [
+/// How many of them a segment of format 2 has.
+pub(crate) const COLUMNS_OF_2: usize = 11;
+
+pub(crate) const COLUMNS: [Column; 12] = [
     Column::Fingerprint,
     Column::Flags,
     Column::Tokens,
@@ -42,6 +47,7 @@ pub(crate) const COLUMNS: [Column; 11] = [
     Column::Sketch,
     Column::KeyEnd,
     Column::Id,
+    Column::Numbers,
 ];
 
 impl Column {
@@ -51,7 +57,7 @@ impl Column {
             Self::Flags => 1,
             Self::Tokens | Self::Id => 4,
             Self::Fingerprint | Self::Of | Self::Site | Self::Time | Self::KeyEnd => 8,
-            Self::Names | Self::Digest => 16,
+            Self::Names | Self::Digest | Self::Numbers => 16,
             Self::Sketch => SKETCH_SIZE,
         }
     }
@@ -74,6 +80,7 @@ pub(crate) struct Row<'a> {
     pub(crate) of: Option<DocId>,
     pub(crate) site: u64,
     pub(crate) names: [u64; 2],
+    pub(crate) numbers: Numbers,
     pub(crate) time: u64,
     pub(crate) digest: Option<[u8; 16]>,
     pub(crate) sketch: Option<Sketch>,
@@ -92,6 +99,7 @@ impl<'a> Row<'a> {
             of,
             site: document.site,
             names: document.names,
+            numbers: document.numbers,
             time: document.time,
             digest: document.digest,
             sketch: document.sketch,
@@ -109,6 +117,7 @@ impl<'a> Row<'a> {
             tokens: self.tokens,
             site: self.site,
             names: self.names,
+            numbers: self.numbers,
             time: self.time,
             indexed: self.flags & INDEXED != 0,
             key: self.key.to_vec(),
@@ -142,6 +151,7 @@ impl<'a> Row<'a> {
         put(Column::Site, &self.site.to_le_bytes());
         let [first, second] = self.names.map(u64::to_le_bytes);
         put(Column::Names, [first, second].as_flattened());
+        put(Column::Numbers, &self.numbers.to_bytes());
         put(Column::Time, &self.time.to_le_bytes());
         put(Column::Digest, &self.digest.unwrap_or_default());
         match &self.sketch {
@@ -222,6 +232,7 @@ impl<'a> Columns<'a> {
             of: self.of(row),
             site: u64::from_le_bytes(self.field(Column::Site, row)),
             names: [name(0), name(1)],
+            numbers: Numbers::from_bytes(self.field(Column::Numbers, row)),
             time: self.time(row),
             digest: self.digest(row),
             sketch: self.sketch(row),

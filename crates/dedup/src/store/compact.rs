@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::VERSION;
 use super::deleted::Deleted;
 use super::journal;
 use super::manifest::{Manifest, SegmentLine};
@@ -159,6 +160,7 @@ impl Job {
             ids: (segment.ids().start, segment.ids().end),
         };
         let manifest = Manifest {
+            version: VERSION,
             recipe: self.recipe.clone(),
             journal: self.journal,
             closed: self.closed,

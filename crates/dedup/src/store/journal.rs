@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::VERSION;
+use super::{OLDEST, VERSION};
 use crate::dir::{Directory, Output};
 use crate::error::{Error, Result};
 
@@ -178,7 +178,7 @@ fn check_header(path: &Path, bytes: &[u8]) -> Result<()> {
         return Err(corrupt("the header does not match its checksum"));
     }
     let got = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
-    if got != VERSION {
+    if !(OLDEST..=VERSION).contains(&got) {
         return Err(Error::Version { path: path.to_owned(), expected: VERSION, got });
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::VERSION;
+use super::{OLDEST, VERSION};
 use crate::dir::Directory;
 use crate::error::{Error, Result};
 
@@ -33,6 +33,8 @@ pub(crate) struct Manifest {
     pub(crate) deleted: Option<String>,
     /// In the order of their documents.
     pub(crate) segments: Vec<SegmentLine>,
+    /// Of the format it was read in; [`VERSION`] is written.
+    pub(crate) version: u32,
 }
 
 impl Manifest {
@@ -43,6 +45,7 @@ impl Manifest {
             closed: None,
             deleted: None,
             segments: Vec::new(),
+            version: VERSION,
         }
     }
 
@@ -91,13 +94,16 @@ impl Manifest {
             return Err(corrupt("it does not match its checksum"));
         }
         let mut lines = body.lines();
+        let version;
         let got = lines.next().and_then(|line| line.strip_prefix("hapax-dedup ")?.parse().ok());
         match got {
-            Some(VERSION) => {}
+            Some(got) if (OLDEST..=VERSION).contains(&got) => version = got,
             Some(got) => return Err(Error::Version { path, expected: VERSION, got }),
             None => return Err(corrupt("no version line")),
         }
-        Self::lines(lines).map(Some).ok_or_else(|| corrupt("a line makes no sense"))
+        let mut manifest = Self::lines(lines).ok_or_else(|| corrupt("a line makes no sense"))?;
+        manifest.version = version;
+        Ok(Some(manifest))
     }
 
     fn lines<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Self> {

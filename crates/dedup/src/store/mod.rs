@@ -31,8 +31,10 @@ pub use self::options::Options;
 pub(crate) use self::segment::blocks::Checked;
 pub use self::snapshot::{Report, Snapshot};
 
-/// The version of the format on disk.
-pub(crate) const VERSION: u32 = 2;
+/// The version of the format on disk that is written.
+pub(crate) const VERSION: u32 = 3;
+/// The oldest that is read.
+pub(crate) const OLDEST: u32 = 2;
 /// A band's list holds at most this many documents: a template that every page of a site shares
 /// would otherwise make each look-up slow. Hamming tables are never capped.
 pub const MAX_BAND_BUCKET: usize = 512;

@@ -12,7 +12,7 @@ use super::memtable::Memtable;
 use super::segment::Segment;
 use super::view::{Shared, View};
 use super::writer::Writer;
-use super::{Options, Store};
+use super::{Options, Store, VERSION};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
@@ -36,6 +36,10 @@ impl Store {
             return Err(Error::Recipe { stored: manifest.recipe, asked: options.recipe });
         }
         let (mut writer, last) = read_all(&*dir, folder, &manifest, &options)?;
+        if manifest.version < VERSION {
+            // From here on there may be what the older version does not understand.
+            manifest.write(&*dir)?;
+        }
         let journal = Journal::resume(&*dir, last.number, last.length)?;
         writer.ids.commit();
         Ok(Self {

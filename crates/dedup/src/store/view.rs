@@ -255,6 +255,7 @@ impl View {
             tokens: document.tokens,
             site: document.site,
             names: document.names,
+            numbers: document.numbers,
         };
         let mut matches = Vec::new();
         for Candidate { id, level, table } in found {
@@ -264,10 +265,12 @@ impl View {
                     tokens: row.tokens,
                     site: row.site,
                     names: row.names,
+                    numbers: row.numbers,
                 };
-                let (similarity, similarity_threshold) = self.policy.confirm(level, side, other)?;
                 let fingerprint = row.fingerprint;
                 let distance = document.fingerprint.distance(fingerprint);
+                let (similarity, similarity_threshold) =
+                    self.policy.confirm(level, distance, side, other)?;
                 Some(Neighbour {
                     id,
                     fingerprint,

@@ -1,6 +1,6 @@
 //! Made-up documents.
 
-use hapax_dedup::{Document, Sketch, mix64};
+use hapax_dedup::{Document, Numbers, Sketch, mix64};
 
 /// A document of 200 made-up tokens, `changed` of which are its own.
 pub(crate) fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
@@ -20,6 +20,7 @@ pub(crate) fn document(key: &[u8], family: u64, changed: u64) -> Document<'_> {
         tokens: 200,
         site: family,
         names: [0; 2],
+        numbers: Numbers::NONE,
         time: 0,
     }
 }

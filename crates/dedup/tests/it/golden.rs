@@ -6,14 +6,20 @@
 use std::fs;
 use std::path::Path;
 
-use hapax_dedup::{Document, Options, Store, mix64};
+use hapax_dedup::{Document, Numbers, Options, Store, mix64};
 
 use crate::common::document;
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3");
+/// Of every version that is still read.
+const ALL: [&str; 2] = [concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2"), GOLDEN];
 
+/// Thresholds are no part of the format: these stay.
 fn options() -> Options {
-    Options { recipe: "golden-1".into(), memtable_documents: 20, ..Options::default() }
+    let mut options =
+        Options { recipe: "golden-1".into(), memtable_documents: 20, ..Options::default() };
+    options.policy.similarity_same_site = 0.6;
+    options
 }
 
 /// The calls that the files were made by.
@@ -24,6 +30,7 @@ fn fill(folder: &Path) {
         let mut document = document(key.as_bytes(), i / 2, i % 2);
         document.time = 1_700_000_000 + i;
         document.names = [mix64(i / 2), 0];
+        document.numbers = Numbers::from_hashes((0..i % 10).map(mix64));
         if i % 7 == 0 {
             document = Document { time: i, ..Document::new(key.as_bytes(), document.fingerprint) };
         }
@@ -74,10 +81,23 @@ fn golden_files_load() {
         fs::write(folder.join("ANSWERS"), answers(folder)).unwrap();
         let _ = fs::remove_dir_all(folder.join("ids"));
     }
-    let folder = tempfile::tempdir().unwrap();
-    copy(Path::new(GOLDEN), folder.path());
-    let expected = fs::read_to_string(folder.path().join("ANSWERS")).unwrap();
-    assert_eq!(answers(folder.path()), expected);
+    for golden in ALL {
+        let folder = tempfile::tempdir().unwrap();
+        copy(Path::new(golden), folder.path());
+        let expected = fs::read_to_string(folder.path().join("ANSWERS")).unwrap();
+        assert_eq!(answers(folder.path()), expected, "{golden}");
+        // What was read is written in this version from then on, and holds the same.
+        let manifest = fs::read_to_string(folder.path().join("MANIFEST")).unwrap();
+        assert!(manifest.starts_with("hapax-dedup 3\n"), "{manifest}");
+        let store = Store::open(folder.path(), options()).unwrap();
+        store.compact().unwrap();
+        drop(store);
+        let records = |text: &str| -> Vec<String> {
+            let record = |line: &str| line.split(" Some([").next().unwrap_or_default().to_owned();
+            text.lines().map(record).collect()
+        };
+        assert_eq!(records(&answers(folder.path())), records(&expected), "{golden}");
+    }
 }
 
 #[test]

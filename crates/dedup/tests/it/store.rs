@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use hapax_dedup::{Document, Error, Fingerprint, Options, Sketch, Store, Verdict, mix64};
+use hapax_dedup::{Document, Error, Fingerprint, Numbers, Options, Sketch, Store, Verdict, mix64};
 
 use crate::common::document;
 
@@ -163,6 +163,7 @@ fn documents_without_text_and_short_templates_are_kept_apart() {
         tokens: 30,
         site: 1,
         names: [0; 2],
+        numbers: Numbers::NONE,
         time: 0,
     };
     assert!(matches!(store.offer(&short(b"c", 0)).unwrap(), Verdict::New(_)));
@@ -188,6 +189,39 @@ fn on_one_site_another_name_is_another_page() {
     assert!(!verdict([5, 0], [6, 0], 1), "nothing is no name in common");
     assert!(verdict([5, 7], [6, 8], 2), "another site may name it as it likes");
     assert!(verdict([5, 7], [0, 0], 1), "a page without a name says nothing");
+}
+
+#[test]
+fn short_pages_of_a_template_with_other_numbers_are_other_pages() {
+    let with = |key, numbers: &[u64], site, tokens| Document {
+        numbers: Numbers::from_hashes(numbers.iter().copied().map(mix64)),
+        site,
+        tokens,
+        ..document(key, 1, 2)
+    };
+    let verdict = |second: &[u64], site, tokens| {
+        let store = Store::in_memory(Options::default()).unwrap();
+        store.offer(&with(b"a", &[1, 20, 300], 1, tokens)).unwrap();
+        let verdict = store.offer(&with(b"b", second, site, tokens)).unwrap();
+        matches!(verdict, Verdict::Duplicate { .. })
+    };
+    assert!(!verdict(&[1, 21, 301], 1, 100), "two of three numbers are others");
+    assert!(verdict(&[1, 20, 301], 1, 100), "one number changed: a counter");
+    assert!(verdict(&[1, 20, 300, 4, 5], 1, 100), "more numbers");
+    assert!(verdict(&[1, 21, 301], 2, 100), "another site copies with other numbers around it");
+    assert!(verdict(&[1, 21, 301], 1, 300), "enough text to tell by");
+}
+
+#[test]
+fn a_similar_sketch_with_other_words_is_no_duplicate() {
+    let store = Store::in_memory(Options::default()).unwrap();
+    let one = document(b"a", 1, 2);
+    store.offer(&one).unwrap();
+    // The code is equal, the language around it is not.
+    let bits = |count: u32| Fingerprint::from_bits(one.fingerprint.bits() ^ ((1 << count) - 1));
+    let other = |key, count| Document { fingerprint: bits(count), ..document(key, 1, 3) };
+    assert!(store.matches(&other(b"b", 21)).unwrap().is_empty());
+    assert_eq!(store.matches(&other(b"c", 20)).unwrap().len(), 1);
 }
 
 #[test]
@@ -218,7 +252,9 @@ fn too_long_keys_and_payloads_are_refused() {
 #[test]
 fn the_band_lists_of_a_template_stay_short() {
     // 1,300 documents with one sketch, kept although they are duplicates.
-    let options = Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
+    let mut options = Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
+    // The sketch alone shall propose and confirm.
+    options.policy.max_distance = 64;
     let store = Store::in_memory(options).unwrap();
     let sketch = Sketch::from_hashes((0..100).map(mix64));
     for number in 0..1300u64 {

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::postings::Postings;
 use crate::error::{Error, Result};
 use crate::layout::Lead;
-use crate::store::VERSION;
-use crate::store::columns::COLUMNS;
+use crate::store::columns::{COLUMNS, COLUMNS_OF_2};
+use crate::store::{OLDEST, VERSION};
 use crate::tables::table::{SLACK, Shape};
 
 pub(crate) const MAGIC: &[u8; 8] = b"HAPAXSEG";
@@ -149,15 +149,16 @@ impl Footer {
             return Err(corrupt("the footer does not match its checksum"));
         }
         let got = u32::from_le_bytes([v0, v1, v2, v3]);
-        if got != VERSION {
+        if !(OLDEST..=VERSION).contains(&got) {
             return Err(Error::Version { path: path.to_owned(), expected: VERSION, got });
         }
         let fields = before.get(start.unwrap_or_default()..).unwrap_or_default();
-        Self::fields(fields, start.unwrap_or_default())
+        let columns = if got == 2 { COLUMNS_OF_2 } else { COLUMNS.len() };
+        Self::fields(fields, start.unwrap_or_default(), columns)
             .ok_or_else(|| corrupt("the footer makes no sense"))
     }
 
-    fn fields(bytes: &[u8], body_limit: usize) -> Option<Self> {
+    fn fields(bytes: &[u8], body_limit: usize, count: usize) -> Option<Self> {
         let mut fields = Reader(bytes);
         let ids = fields.number()?..fields.number()?;
         let (rows, duplicates, capped) = (fields.number()?, fields.number()?, fields.number()?);
@@ -171,7 +172,7 @@ impl Footer {
             return None;
         }
         let mut columns: [Range<usize>; COLUMNS.len()] = Default::default();
-        for (column, range) in COLUMNS.iter().zip(&mut columns) {
+        for (column, range) in COLUMNS.iter().zip(&mut columns).take(count) {
             *range = fields.range(body_limit)?;
             if range.start < range.end && range.len() as u64 != rows * column.width() as u64 {
                 return None;

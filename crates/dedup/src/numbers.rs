@@ -1,0 +1,124 @@
+//! Which numbers a document holds, in 16 bytes.
+
+/// How many numbers are told apart.
+pub const NUMBERS_SIZE: usize = 8;
+
+/// The eight smallest 16-bit hashes of the numbers in a text: enough to see whether two short texts
+/// hold numbers that the other lacks.
+///
+/// Pages of one template may differ in their numbers alone: other prices, other parts. That is no
+/// matter of similarity, for all else is equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Numbers([u16; NUMBERS_SIZE]);
+
+impl Numbers {
+    /// Of a text without numbers, or of an unknown one.
+    pub const NONE: Self = Self([0; NUMBERS_SIZE]);
+
+    /// From the hashes of a text's numbers; repetitions do not count.
+    ///
+    /// # Complexity
+    /// One pass over the hashes; each is held against the eight smallest.
+    pub fn from_hashes(hashes: impl IntoIterator<Item = u64>) -> Self {
+        let mut smallest = [0; NUMBERS_SIZE];
+        let mut count = 0;
+        for hash in hashes {
+            // 0 stands for none.
+            let value = ((hash >> 48) as u16).max(1);
+            let kept = smallest.get(..count).unwrap_or_default();
+            let Err(at) = kept.binary_search(&value) else { continue };
+            if at == NUMBERS_SIZE {
+                continue;
+            }
+            count = (count + 1).min(NUMBERS_SIZE);
+            if let Some(rest) = smallest.get_mut(at..count) {
+                rest.rotate_right(1);
+                if let Some(slot) = rest.first_mut() {
+                    *slot = value;
+                }
+            }
+        }
+        Self(smallest)
+    }
+
+    /// From the bytes that [`to_bytes`](Self::to_bytes) gave.
+    pub fn from_bytes(bytes: [u8; 2 * NUMBERS_SIZE]) -> Self {
+        let mut values = [0; NUMBERS_SIZE];
+        for (value, pair) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
+            *value = u16::from_le_bytes(*pair);
+        }
+        Self(values)
+    }
+
+    /// As stored.
+    pub fn to_bytes(self) -> [u8; 2 * NUMBERS_SIZE] {
+        let mut bytes = [0; 2 * NUMBERS_SIZE];
+        for (pair, value) in bytes.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = value.to_le_bytes();
+        }
+        bytes
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::NONE
+    }
+
+    fn values(&self) -> impl Iterator<Item = u16> + '_ {
+        self.0.iter().copied().filter(|value| *value != 0)
+    }
+
+    /// Whether each holds at least two numbers that the other lacks, and they share no more than
+    /// half of the shorter list. One number more or less, or one that changed, is no conflict: a
+    /// counter changes on the same page too.
+    pub fn conflict(&self, other: &Self) -> bool {
+        // A full list ends somewhere: beyond the end of either nothing can be said.
+        let end = |numbers: &Self| match numbers.0 {
+            [.., last] if last != 0 => last,
+            _ => u16::MAX,
+        };
+        let end = end(self).min(end(other));
+        let within = |numbers: &Self| numbers.values().filter(|value| *value <= end).count();
+        let shared = self.values().filter(|v| *v <= end && other.values().any(|w| w == *v)).count();
+        let own = [within(self) - shared, within(other) - shared];
+        own.iter().all(|own| *own >= 2) && own.iter().all(|own| shared <= *own)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix64;
+    use proptest::prelude::*;
+
+    fn of(numbers: &[u64]) -> Numbers {
+        Numbers::from_hashes(numbers.iter().copied().map(mix64))
+    }
+
+    #[test]
+    fn substitution_is_a_conflict_and_addition_is_none() {
+        assert!(of(&[10, 99, 188, 2007, 3048, 51]).conflict(&of(&[10, 99, 2007, 25, 35172, 806])));
+        assert!(of(&[1, 2]).conflict(&of(&[3, 4])));
+        assert!(
+            !of(&[2022, 98]).conflict(&of(&[2, 11, 2011, 2022, 23, 28, 50, 98])),
+            "more of them"
+        );
+        assert!(!of(&[5, 6, 7]).conflict(&of(&[5, 6, 8])), "a counter");
+        assert!(!of(&[]).conflict(&of(&[1, 2, 3])) && of(&[]).is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_smallest_of_a_set_and_symmetric(a in prop::collection::vec(any::<u64>(), 0..30), b in prop::collection::vec(any::<u64>(), 0..30)) {
+            let (x, y) = (Numbers::from_hashes(a.iter().copied()), Numbers::from_hashes(b.iter().copied()));
+            let mut all: Vec<u16> = a.iter().map(|h| ((h >> 48) as u16).max(1)).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.truncate(NUMBERS_SIZE);
+            prop_assert_eq!(x.values().collect::<Vec<_>>(), all);
+            prop_assert_eq!(x.conflict(&y), y.conflict(&x));
+            prop_assert!(!x.conflict(&x));
+            prop_assert_eq!(Numbers::from_bytes(x.to_bytes()), x);
+        }
+    }
+}
