@@ -106,7 +106,7 @@ impl PageWork {
         simhash.add_all(&basis.features.words);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let fingerprint = simhash.finish();
-        let names = [name(&document.heading), name(own_title(&document.title))];
+        let names = [name(&document.heading), name(own_title(&document.title, &document.heading))];
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
         let key = None;
         Self {
@@ -125,15 +125,27 @@ impl PageWork {
     }
 }
 
-/// The title without the site's name: the longest of the parts that titles are put together from.
-fn own_title(title: &str) -> &str {
+/// The title without the site's name: titles begin with what is their own, but where the heading
+/// speaks of a later part and not of the first.
+fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
     let mut parts = vec![title];
     for joint in JOINTS {
         parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
     }
-    // Of two parts of one length the first: titles mostly begin with what is their own.
-    parts.into_iter().rev().max_by_key(|part| part.chars().count()).unwrap_or(title)
+    let words = |text: &str| -> Vec<String> {
+        let mut words = Vec::new();
+        hapax_extract::for_each_token(text, |token| words.push(token.to_owned()));
+        words
+    };
+    let theirs = words(heading);
+    let shared = |part: &str| words(part).iter().filter(|word| theirs.contains(word)).count();
+    let first = parts.first().copied().unwrap_or(title);
+    if shared(first) > 0 {
+        return first;
+    }
+    let best = parts.into_iter().rev().max_by_key(|part| shared(part));
+    best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
 /// A name's tokens, hashed: spacing, case and punctuation do not matter.
@@ -152,8 +164,9 @@ mod tests {
 
     #[test]
     fn the_site_is_no_part_of_a_name() {
-        assert_eq!(own_title("The river rose - Paper"), "The river rose");
-        assert_eq!(own_title("Paper | The river rose"), "The river rose");
+        assert_eq!(own_title("The river rose - Paper", ""), "The river rose");
+        assert_eq!(own_title("Paper | The river rose", "River rose"), "The river rose");
+        assert_eq!(own_title("abi_x - The Unstable Book", "The abi_x feature"), "abi_x");
         assert_eq!(name("The  River\nrose!"), name("the river rose"));
         assert_eq!(name(" - "), 0);
     }

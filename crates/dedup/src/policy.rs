@@ -98,7 +98,7 @@ pub struct Policy {
     pub name_tokens: u32,
     /// Smallest similarity for those; above 1, only equal text is left. Default 2.
     pub similarity_name: f64,
-    /// Smallest similarity for longer ones. Default 0.9.
+    /// Smallest similarity for longer ones. Default 0.99.
     pub similarity_name_long: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
@@ -117,7 +117,7 @@ impl Default for Policy {
             similarity_template: 0.85,
             name_tokens: 400,
             similarity_name: 2.0,
-            similarity_name_long: 0.9,
+            similarity_name_long: 0.99,
             hamming_only: false,
         }
     }

@@ -440,7 +440,11 @@ impl Walk {
 
     fn meta(&mut self, element: &Element) {
         let content = element.attr("content").unwrap_or_default();
-        if element.attr("http-equiv").is_some_and(|v| v.eq_ignore_ascii_case("refresh")) {
+        // In `<noscript>` it sends away who cannot run scripts, not who only reads.
+        let noscript = self.hidden > 0;
+        if !noscript
+            && element.attr("http-equiv").is_some_and(|v| v.eq_ignore_ascii_case("refresh"))
+        {
             self.page.refresh.get_or_insert_with(|| content.to_owned());
         }
         if element.attr("property") == Some("og:type") {

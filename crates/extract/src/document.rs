@@ -1,6 +1,6 @@
 use url::Url;
 
-use crate::blocks::{self, Page};
+use crate::blocks::{self, Page, RawBlock};
 use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
 use crate::evidence::gather;
@@ -76,7 +76,7 @@ pub struct Document {
     pub title: String,
     /// Two-letter code, or `""`.
     pub language: &'static str,
-    /// Its first heading of the highest level it has, wherever it stands; part of what a page is compared by.
+    /// Its first heading of the highest level that is not the site's; part of what a page is compared by.
     pub heading: String,
     /// Its own text: the kept blocks, one a line.
     pub text: String,
@@ -173,8 +173,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
     let title = if title.is_empty() { heading() } else { title };
     let title = title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default();
-    let level = page.blocks.iter().map(|b| b.heading).filter(|level| *level > 0).min();
-    let heading = page.blocks.iter().find(|b| Some(b.heading) == level).map(|b| b.text.clone());
+    let heading = main_heading(&page, &choices);
     let (title, heading, canonical, refresh) = (
         title.to_owned(),
         heading.unwrap_or_default(),
@@ -252,6 +251,23 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         charset_source,
         truncated: None,
     }
+}
+
+/// The first heading of the highest level, but for what is no part of the page itself: menus, and
+/// the site's own name, which ends the title of each of its pages. Without such a one the first.
+fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
+    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
+    let level = page.blocks.iter().map(|b| b.heading).filter(|level| *level > 0).min()?;
+    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading == level);
+    let title = page.title.trim();
+    let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
+    let site = site.min_by_key(|site| site.len()).unwrap_or_default();
+    let own = |block: &RawBlock, choice: &Choice| {
+        let away = [Reason::Structure, Reason::Hidden, Reason::Name];
+        !away.contains(&choice.reason) && block.text.trim() != site.trim()
+    };
+    let found = headings().find(|(block, choice)| own(block, choice));
+    found.or_else(|| headings().next()).map(|(block, _)| block.text.clone())
 }
 
 /// The longest blocks first: they tell the language best.

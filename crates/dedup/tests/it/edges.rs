@@ -154,7 +154,8 @@ fn a_merge_keeps_the_newest_payload_and_takes_what_was_offered_along() {
 
 #[test]
 fn deleted_copies_do_not_use_up_the_lists_of_a_band() {
-    let mut options = Options { keep_duplicates: true, memtable_documents: 600, ..Options::default() };
+    let mut options =
+        Options { keep_duplicates: true, memtable_documents: 600, ..Options::default() };
     // The sketch alone shall propose and confirm.
     options.policy.max_distance = 64;
     let store = Store::in_memory(options).unwrap();

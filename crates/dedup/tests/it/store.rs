@@ -252,7 +252,8 @@ fn too_long_keys_and_payloads_are_refused() {
 #[test]
 fn the_band_lists_of_a_template_stay_short() {
     // 1,300 documents with one sketch, kept although they are duplicates.
-    let mut options = Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
+    let mut options =
+        Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
     // The sketch alone shall propose and confirm.
     options.policy.max_distance = 64;
     let store = Store::in_memory(options).unwrap();
