@@ -1,7 +1,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::support::{Bench, code, crawl, json_lines, prose, text, write};
+use crate::support::{Bench, code, crawl, json_lines, printed, prose, text, write};
 
 fn pipe(args: &[&str], data: Option<&std::path::Path>, input: &str) -> (i32, String, String) {
     let mut command = crawl();
@@ -175,4 +175,79 @@ fn find_all_and_find_clusters_speak_the_known_format() {
     assert!(err.contains("stdin, line 2: \"x\""), "{err}");
     let (exit, _, err) = pipe(&["find-all", "-b", "3"], None, "1\n");
     assert!(exit == 1 && err.contains("--blocks 3"), "{err}");
+}
+
+#[test]
+fn explain_shows_every_stage_and_why_two_pages_are_one() {
+    let bench = Bench::new();
+    let page = |name: &str, text: &str, ad: &str| {
+        let path = bench.path(name);
+        write(
+            &path,
+            format!(
+                "<title>T {name}</title><nav><a href=/>Home</a></nav><p>{text}</p><div class=ad>{ad}</div>"
+            ),
+        );
+        path.display().to_string()
+    };
+    let (a, b, c) = (
+        page("a", &prose(1, 12), "x"),
+        page("b", &prose(1, 12), "y"),
+        page("c", &prose(2, 12), "x"),
+    );
+    let one = printed(&["explain", &a]);
+    for wanted in [
+        "charset",
+        "language     en",
+        "keep ",
+        "navigation, footer or aside",
+        "fingerprint",
+        "weights",
+        "table 3",
+    ] {
+        assert!(one.contains(wanted), "{wanted}: {one}");
+    }
+    let same =
+        printed(&["explain", &a, &b, "--url", "http://x.example/1", "--url", "http://y.example/2"]);
+    assert!(
+        same.contains("text         equal") && same.contains("verdict      duplicates"),
+        "{same}"
+    );
+    let other: serde_json::Value =
+        serde_json::from_str(&printed(&["explain", &a, &c, "--json"])).unwrap();
+    assert_eq!(other["duplicates"], false, "{other}");
+    assert!(other["why"].as_str().unwrap().starts_with("different pages"), "{other}");
+    let missing = crawl().args(["explain", "no-such-file"]).output().unwrap();
+    assert_eq!(code(&missing), 7);
+    assert!(text(&missing.stderr).contains("no-such-file"), "{}", text(&missing.stderr));
+}
+
+#[test]
+fn calibrate_measures_ones_own_pages() {
+    let bench = Bench::new();
+    let folder = bench.path("pages");
+    std::fs::create_dir(&folder).unwrap();
+    for seed in 0..20u64 {
+        for (copy, more) in
+            ["", "And one more sentence that was not there before."].iter().enumerate()
+        {
+            write(
+                &folder.join(format!("{seed}-{copy}.html")),
+                format!("<p>{}</p><p>{more}</p>", prose(seed, 12)),
+            );
+        }
+    }
+    write(&folder.join("empty.html"), "<p></p>");
+    let folder = folder.display().to_string();
+    let all: serde_json::Value =
+        serde_json::from_str(&printed(&["calibrate", &folder, "--json"])).unwrap();
+    assert_eq!((all["pages"].as_u64(), all["alike_pairs"].as_u64()), (Some(40), Some(20)), "{all}");
+    assert_eq!(all["without_text"], 1);
+    let told = printed(&["calibrate", &folder, "--pages", "1e6"]);
+    for wanted in ["recall", "in 1,000,000 pages", "tables for 1,000,000 pages"] {
+        assert!(told.contains(wanted), "{wanted}: {told}");
+    }
+    let nothing =
+        crawl().args(["calibrate", &bench.path("none").display().to_string()]).output().unwrap();
+    assert_eq!(code(&nothing), 7);
 }

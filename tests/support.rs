@@ -180,6 +180,13 @@ pub(crate) fn crawl() -> Command {
     command
 }
 
+/// What a command that needs no data directory prints.
+pub(crate) fn printed(args: &[&str]) -> String {
+    let output = crawl().args(args).output().unwrap();
+    assert_eq!(code(&output), 0, "{args:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
 pub(crate) fn json_lines(bytes: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(bytes).unwrap();
     assert!(text.is_empty() || text.ends_with('\n'), "a half line: {text:?}");

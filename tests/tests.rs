@@ -15,3 +15,5 @@ mod resume;
 mod bad_input;
 // The commands beside the main job.
 mod commands;
+// Which pages are the same and which text is theirs, on pages made here.
+mod quality;

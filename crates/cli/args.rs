@@ -150,6 +150,16 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// One page through every stage with each decision's reason; or why two pages are or are not duplicates
+    #[command(
+        after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1"
+    )]
+    Explain(ExplainArgs),
+    /// From your own pages to a fitting distance and similarity: advice, changes nothing
+    #[command(
+        after_help = "Examples:\n  crawl calibrate pages/\n  crawl calibrate pages/*.html.gz --pages 1e8 --json"
+    )]
+    Calibrate(CalibrateArgs),
     /// Documents (JSONL) on stdin, verdicts (JSONL) on stdout
     #[command(
         after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen"
@@ -204,6 +214,45 @@ pub(crate) enum Duplicates {
         #[command(flatten)]
         data: Data,
     },
+}
+
+/// What is to be explained.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExplainArgs {
+    /// HTML or text, also gzipped; - reads stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) first: PathBuf,
+    /// The page it is compared with
+    #[arg(value_name = "FILE")]
+    pub(crate) second: Option<PathBuf>,
+    /// The page's address; given twice, that of each page. Without one the pages are of different sites
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Vec<String>,
+    /// All blocks and all words, not the first few
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+}
+
+/// What is to be measured.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct CalibrateArgs {
+    /// HTML or text files, also gzipped, and folders of them
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Pages the corpus will have [default: as many as given]
+    #[arg(long, value_name = "N")]
+    pub(crate) pages: Option<String>,
+    /// At most so many pages are read; each is compared with each
+    #[arg(long, value_name = "N", default_value_t = 4000)]
+    pub(crate) sample: usize,
+    /// One JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// What is to be arranged.

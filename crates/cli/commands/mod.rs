@@ -1,10 +1,12 @@
 //! One file a command.
 
+mod calibrate;
 mod check;
 mod dedup;
 mod demo;
 mod demo_site;
 mod duplicates;
+mod explain;
 mod extract;
 mod find;
 mod input;
@@ -45,6 +47,11 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Dedup { data, all_matches, settings }) => {
             dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
         }
+        Some(Command::Explain(args)) => {
+            let settings = main_job::with_file(args.settings.clone(), &common)?;
+            explain::run(&args, &settings)
+        }
+        Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Check { json, data }) => check::run(json, &data.data),
         Some(Command::Plan(args)) => plan::run(&args),
         Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs, &common),

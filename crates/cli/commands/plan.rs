@@ -31,7 +31,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<u8> {
 }
 
 /// `1000000`, `1e9`, `2^34`.
-fn number(text: &str) -> Result<u64> {
+pub(super) fn number(text: &str) -> Result<u64> {
     let plain = text.replace('_', "");
     let value = match plain.split_once('^') {
         Some((base, power)) => base
@@ -49,7 +49,7 @@ fn number(text: &str) -> Result<u64> {
     })
 }
 
-fn leads(plan: &Plan) -> String {
+pub(super) fn leads(plan: &Plan) -> String {
     let bits = || plan.layout.leads().iter().map(|lead| lead.bits());
     let (least, most) = (bits().min().unwrap_or(0), bits().max().unwrap_or(0));
     if least == most { least.to_string() } else { format!("{least}-{most}") }

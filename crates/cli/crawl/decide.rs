@@ -27,14 +27,18 @@ pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<
         digest: page.basis.features.digest,
         sketch: page.sketch,
         tokens: page.basis.features.tokens,
-        // What has no host belongs to no site but its own.
-        site: match page.url.host() {
-            Some(_) => HASH.hash(hapax_frontier::host_key(&page.url).as_bytes()),
-            None => HASH.hash(key),
-        },
+        site: site_of(&page.url, key),
         names: page.names,
         numbers: page.numbers,
         time: page.time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
+    }
+}
+
+/// What has no host belongs to no site but its own.
+pub(crate) fn site_of(url: &Url, key: &[u8]) -> u64 {
+    match url.host() {
+        Some(_) => HASH.hash(hapax_frontier::host_key(url).as_bytes()),
+        None => HASH.hash(key),
     }
 }
 
@@ -65,7 +69,7 @@ impl TextCache {
 }
 
 /// Shingles of three tokens that two texts share, and that only the first has: the first few.
-pub(super) fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
+pub(crate) fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
     let theirs: HashSet<String> = shingles(other).into_iter().collect();
     let (mut shared, mut different) = (Vec::new(), Vec::new());
     for shingle in shingles(text) {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Simhash, Sketch};
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch};
 use hapax_extract::{Basis, Document, Limits, extract, extract_plain};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
@@ -101,13 +101,7 @@ impl PageWork {
         document: Document,
         time: SystemTime,
     ) -> Self {
-        let basis = document.basis(|bytes| HASH.hash(bytes));
-        let mut simhash = Simhash::new();
-        simhash.add_all(&basis.features.words);
-        let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
-        let fingerprint = simhash.finish();
-        let names = [name(&document.heading), name(own_title(&document.title, &document.heading))];
-        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
+        let Evidence { basis, fingerprint, sketch, names, numbers } = Evidence::of(&document);
         let key = None;
         Self {
             lease,
@@ -122,6 +116,36 @@ impl PageWork {
             time,
             key,
         }
+    }
+}
+
+/// What the decision knows of a document.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    pub(crate) basis: Basis,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) sketch: Option<Sketch>,
+    pub(crate) names: [u64; 2],
+    pub(crate) numbers: Numbers,
+}
+
+impl Evidence {
+    pub(crate) fn of(document: &Document) -> Self {
+        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let mut simhash = Simhash::new();
+        simhash.add_all(&basis.features.words);
+        let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
+        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
+        let title = own_title(&document.title, &document.heading);
+        let names = [name(&document.heading), name(title)];
+        Self { basis, fingerprint: simhash.finish(), sketch, names, numbers }
+    }
+
+    /// The document as a side of the policy's comparison.
+    pub(crate) fn side(&self, site: u64) -> Side<'_> {
+        let sketch = self.sketch.as_ref();
+        let tokens = self.basis.features.tokens;
+        Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
     }
 }
 

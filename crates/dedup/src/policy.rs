@@ -123,6 +123,40 @@ impl Default for Policy {
     }
 }
 
+/// More than the greatest similarity there is.
+const ONLY_EQUAL: f64 = 2.0;
+
+/// A reason to ask for a similarity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The documents are of different sites: [`Policy::similarity`].
+    OtherSite,
+    /// They are of one site: [`Policy::similarity_same_site`].
+    SameSite,
+    /// One is short: [`Policy::similarity_short`].
+    Short,
+    /// They are of one site, fairly short, and share no name: [`Policy::similarity_template`].
+    Template,
+    /// They are of one site, fairly short, and their numbers conflict: only equal text is left.
+    Numbers,
+    /// They are of one site and call themselves differently: [`Policy::similarity_name`].
+    Name,
+}
+
+impl Rule {
+    /// The rule in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OtherSite => "different sites",
+            Self::SameSite => "the same site",
+            Self::Short => "a short text",
+            Self::Template => "fairly short, one site, no name in common",
+            Self::Numbers => "fairly short, one site, other numbers",
+            Self::Name => "one site, other names",
+        }
+    }
+}
+
 /// What the decision looks at in each of two documents.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
@@ -139,31 +173,38 @@ pub struct Side<'a> {
 }
 
 impl Policy {
-    /// The similarity that must be reached by two documents.
-    pub fn threshold(&self, a: Side<'_>, b: Side<'_>) -> f64 {
+    /// Every rule that speaks about two documents, with the similarity it asks for. The strictest
+    /// counts; above 1 only equal text is left.
+    pub fn rules(&self, a: Side<'_>, b: Side<'_>) -> Vec<(Rule, f64)> {
         let tokens = a.tokens.min(b.tokens);
-        let mut threshold = self.similarity;
+        let mut rules = Vec::with_capacity(4);
         if a.site == b.site {
-            threshold = self.similarity_same_site;
+            rules.push((Rule::SameSite, self.similarity_same_site));
             if tokens < self.template_tokens {
                 if a.numbers.conflict(&b.numbers) {
-                    // More than the greatest similarity there is: only equal text is left.
-                    threshold = 2.0;
+                    rules.push((Rule::Numbers, ONLY_EQUAL));
                 }
                 if !shared_name(a.names, b.names) {
-                    threshold = threshold.max(self.similarity_template);
+                    rules.push((Rule::Template, self.similarity_template));
                 }
             }
             if named_differently(a.names, b.names) {
                 let short = tokens < self.name_tokens;
                 let name = if short { self.similarity_name } else { self.similarity_name_long };
-                threshold = threshold.max(name);
+                rules.push((Rule::Name, name));
             }
+        } else {
+            rules.push((Rule::OtherSite, self.similarity));
         }
         if tokens < self.short_tokens {
-            threshold = threshold.max(self.similarity_short);
+            rules.push((Rule::Short, self.similarity_short));
         }
-        threshold
+        rules
+    }
+
+    /// The similarity that must be reached by two documents.
+    pub fn threshold(&self, a: Side<'_>, b: Side<'_>) -> f64 {
+        self.rules(a, b).into_iter().map(|(_, similarity)| similarity).fold(0.0, f64::max)
     }
 
     /// Whether a candidate at this Hamming distance is confirmed, and with which similarity and threshold.

@@ -5,6 +5,8 @@
 //! cargo bench -p hapax-extract --bench pages -- FOLDER/*.html.gz
 //! ```
 
+#![expect(clippy::expect_used, reason = "a measurement that cannot be made ends")]
+
 use std::hint::black_box;
 use std::io::Read;
 use std::time::Instant;

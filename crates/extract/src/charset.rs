@@ -23,6 +23,19 @@ pub enum CharsetSource {
     Detected,
 }
 
+impl CharsetSource {
+    /// The source in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bom => "a byte order mark",
+            Self::Utf8Bytes => "the bytes, which are valid UTF-8",
+            Self::Header => "the Content-Type header",
+            Self::Meta => "a meta element",
+            Self::Detected => "a guess from the bytes",
+        }
+    }
+}
+
 /// Decodes a body.
 ///
 /// The order is the HTML standard's (section 13.2.3: BOM, header, meta prescan, detection) with a

@@ -42,4 +42,4 @@ pub use document::{
     Basis, Block, Document, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract, extract_plain,
 };
 pub use parse::{ParseLimits, Truncation};
-pub use tokens::{Features, RECIPE, features, for_each_token, jieba};
+pub use tokens::{Features, RECIPE, features, for_each_token, jieba, weighted_words};

@@ -159,7 +159,7 @@ mod tests {
         assert!(trees > 0 && model.chances.is_sorted() && model.chances.len() == 121);
         for (number, &root) in model.roots.iter().enumerate() {
             let end = model.roots.get(number + 1).copied().unwrap_or(nodes);
-            for (at, node) in model.nodes[root..end].iter().enumerate() {
+            for (at, node) in model.nodes.get(root..end).unwrap().iter().enumerate() {
                 if node.feature != LEAF {
                     assert!(usize::from(node.feature) < EVIDENCE);
                     assert!(node.children.iter().all(|&c| usize::from(c) > at));

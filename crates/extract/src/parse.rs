@@ -46,6 +46,17 @@ pub enum Truncation {
     Time,
 }
 
+impl Truncation {
+    /// What happened, in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Depth => "cut short: elements nested too deeply",
+            Self::Nodes => "cut short: too many nodes",
+            Self::Time => "cut short: it took too long",
+        }
+    }
+}
+
 /// Between two pieces of input the limits are looked at.
 const PIECE: usize = 16_384;
 

@@ -1,5 +1,6 @@
 //! From text to tokens, and from tokens to the features of fingerprint and sketch.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -7,7 +8,7 @@ use jieba_rs::Jieba;
 use rust_stemmers::Stemmer;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
-use crate::lang::{is_cjk, is_han, stemmer, stopwords};
+use crate::lang::{StopList, is_cjk, is_han, stemmer, stopwords};
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
@@ -37,6 +38,46 @@ pub struct Features {
     pub numbers: Vec<u64>,
 }
 
+/// The stemmed content words of a text with their weights, heaviest first, then by word: what the
+/// fingerprint is made of, readable.
+pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
+    let cutter = Cutter::new(language);
+    let mut weights: HashMap<String, u32> = HashMap::new();
+    for_each_token(text, |token| {
+        if !cutter.is_function(token) {
+            *weights.entry(cutter.stem(token).into_owned()).or_default() += 1;
+        }
+    });
+    let mut words: Vec<(String, u32)> = weights.into_iter().collect();
+    words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    words
+}
+
+/// What a language knows of its tokens.
+struct Cutter<'a> {
+    language: &'a str,
+    list: Option<&'static StopList>,
+    stem: Option<Stemmer>,
+}
+
+impl<'a> Cutter<'a> {
+    fn new(language: &'a str) -> Self {
+        Self { language, list: stopwords(language), stem: stemmer(language).map(Stemmer::create) }
+    }
+
+    fn is_function(&self, token: &str) -> bool {
+        self.list.is_some_and(|list| list.contains(token))
+            || (self.language == "ja"
+                && !token.chars().any(is_han)
+                && token.chars().all(is_cjk)
+                && token.chars().count() <= 2)
+    }
+
+    fn stem<'t>(&self, token: &'t str) -> Cow<'t, str> {
+        self.stem.as_ref().map_or(Cow::Borrowed(token), |stem| stem.stem(token))
+    }
+}
+
 /// With fewer anchored shingles than this, all shingles count.
 const MIN_ANCHORED: usize = 12;
 
@@ -54,8 +95,7 @@ struct TokenInfo {
 /// # Complexity
 /// Linear in the text; each distinct word is stemmed once.
 pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Features {
-    let list = stopwords(language);
-    let stem = stemmer(language).map(Stemmer::create);
+    let cutter = Cutter::new(language);
     let mut cache: HashMap<String, TokenInfo> = HashMap::new();
     let mut tokens: Vec<TokenInfo> = Vec::new();
     for_each_token(text, |token| {
@@ -65,14 +105,10 @@ pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Feat
         }
         let plain = hash(token.as_bytes());
         let number = token.starts_with(|c: char| c.is_numeric());
-        let function = list.is_some_and(|list| list.contains(token))
-            || (language == "ja"
-                && !token.chars().any(is_han)
-                && token.chars().all(is_cjk)
-                && token.chars().count() <= 2);
-        let content = (!function).then(|| match &stem {
-            Some(stem) => hash(stem.stem(token).as_bytes()),
-            None => plain,
+        let function = cutter.is_function(token);
+        let content = (!function).then(|| match cutter.stem(token) {
+            stem if *stem == *token => plain,
+            stem => hash(stem.as_bytes()),
         });
         let info = TokenInfo { plain, content, anchor: function || number };
         cache.insert(token.to_owned(), info);
@@ -207,6 +243,8 @@ mod tests {
         assert_eq!(a.words, b.words);
         assert_ne!(a.digest, b.digest);
         assert_eq!(features("", "en", hash), Features::default());
+        let words = weighted_words("the dogs were walking, a dog walks", "en");
+        assert_eq!(words, [("dog".to_owned(), 2), ("walk".to_owned(), 2)]);
     }
 
     #[test]

@@ -94,13 +94,12 @@ impl Manifest {
             return Err(corrupt("it does not match its checksum"));
         }
         let mut lines = body.lines();
-        let version;
         let got = lines.next().and_then(|line| line.strip_prefix("hapax-dedup ")?.parse().ok());
-        match got {
-            Some(got) if (OLDEST..=VERSION).contains(&got) => version = got,
+        let version = match got {
+            Some(got) if (OLDEST..=VERSION).contains(&got) => got,
             Some(got) => return Err(Error::Version { path, expected: VERSION, got }),
             None => return Err(corrupt("no version line")),
-        }
+        };
         let mut manifest = Self::lines(lines).ok_or_else(|| corrupt("a line makes no sense"))?;
         manifest.version = version;
         Ok(Some(manifest))

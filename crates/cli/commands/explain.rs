@@ -1,0 +1,361 @@
+//! `crawl explain`: one page through every stage, or two pages beside each other.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hapax_dedup::{Layout, Level, Policy, Rule};
+use hapax_extract::{Document, RECIPE, Reason, weighted_words};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::input::read;
+use super::print;
+use crate::args::ExplainArgs;
+use crate::crawl::{Evidence, HASH, examples, kind, read_document, site_of};
+use crate::exit::{BAD_INPUT, USAGE, coded};
+use crate::output::{line, number};
+use crate::settings::Settings;
+
+/// Blocks and words shown without `--all`.
+const FEW: usize = 24;
+const WIDTH: usize = 72;
+
+struct Page {
+    name: String,
+    bytes: usize,
+    document: Document,
+    evidence: Evidence,
+    site: u64,
+}
+
+pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
+    let policy = settings.policy()?;
+    let pages = 1 + usize::from(args.second.is_some());
+    if args.url.len() > pages {
+        return Err(coded(USAGE, format!("{} --url for {pages} page", args.url.len())));
+    }
+    let first = open(&args.first, args.url.first(), "urn:first:page")?;
+    let Some(second) = &args.second else {
+        let text = if args.json {
+            format!("{}\n", page_json(&first, &policy))
+        } else {
+            page_text(&first, &policy, if args.all { usize::MAX } else { FEW })
+        };
+        return print(text.as_bytes());
+    };
+    let second = open(second, args.url.get(1), "urn:second:page")?;
+    let comparison = compare(&first, &second, &policy);
+    let text = if args.json {
+        format!("{}\n", comparison.json(&first, &second))
+    } else {
+        comparison.text(&first, &second)
+    };
+    print(text.as_bytes())
+}
+
+fn open(path: &Path, url: Option<&String>, without: &str) -> Result<Page> {
+    let name = path.display().to_string();
+    let bytes = read(path).map_err(|error| {
+        let hint = if name.contains("://") { " (explain reads files)" } else { "" };
+        coded(BAD_INPUT, format!("{name}: {error}{hint}"))
+    })?;
+    let address = url.map_or(without, String::as_str);
+    let url = Url::parse(address).with_context(|| format!("--url {address}"))?;
+    // A file has no content type: its bytes say what it is.
+    let kind = kind(None, &bytes)
+        .ok_or_else(|| coded(BAD_INPUT, format!("{name}: neither HTML nor text")))?;
+    let document = read_document(kind, &url, None, &bytes);
+    let evidence = Evidence::of(&document);
+    let site = site_of(&url, name.as_bytes());
+    Ok(Page { name, bytes: bytes.len(), document, evidence, site })
+}
+
+fn text_of<'a>(page: &'a Page) -> &'a str {
+    &page.evidence.basis.text
+}
+
+fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
+    let mut out = String::new();
+    let (document, evidence) = (&page.document, &page.evidence);
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(out, "{name:<12} {value}");
+    };
+    row("page", format!("{}, {} bytes", line(&page.name, WIDTH), number(page.bytes as u64)));
+    row("charset", format!("{}, by {}", document.charset, document.charset_source.as_str()));
+    row("parse", document.truncated.map_or("whole".into(), |limit| limit.as_str().to_owned()));
+    row(
+        "language",
+        if document.language.is_empty() { "unknown".into() } else { document.language.into() },
+    );
+    row("title", line(&document.title, WIDTH));
+    row("heading", line(&document.heading, WIDTH));
+    if let Some(canonical) = &document.canonical {
+        row("canonical", line(canonical.as_str(), WIDTH));
+    }
+    if let Some(refresh) = &document.refresh {
+        row("refresh", format!("to {}", line(refresh.as_str(), WIDTH)));
+    }
+    row(
+        "robots",
+        format!("index {}, follow {}", !document.robots.noindex, !document.robots.nofollow),
+    );
+    row("links", number(document.links.len() as u64));
+    let kept = document.blocks.iter().filter(|block| block.reason == Reason::Text).count();
+    row(
+        "blocks",
+        format!(
+            "{kept} kept of {}; chance that it is text, why, and how it begins",
+            document.blocks.len()
+        ),
+    );
+    // What is kept, and what nearly was, says most.
+    let mut shown: Vec<usize> = (0..document.blocks.len()).collect();
+    if shown.len() > limit {
+        let chance = |at: &usize| document.blocks.get(*at).map_or(0.0, |block| block.chance);
+        shown.sort_by(|a, b| chance(b).total_cmp(&chance(a)));
+        shown.truncate(limit);
+        shown.sort_unstable();
+    }
+    for block in shown.iter().filter_map(|at| document.blocks.get(*at)) {
+        let mark = if block.reason == Reason::Text { "keep" } else { "drop" };
+        let _ = writeln!(
+            out,
+            "  {mark} {:.2} {:<32} {}",
+            block.chance,
+            block.reason.as_str(),
+            line(&block.text, 40)
+        );
+    }
+    if shown.len() < document.blocks.len() {
+        let _ = writeln!(out, "  ... {} more: --all", document.blocks.len() - shown.len());
+    }
+    let mut row = |name: &str, value: String| {
+        let _ = writeln!(out, "{name:<12} {value}");
+    };
+    let features = &evidence.basis.features;
+    let basis = if evidence.basis.little {
+        "little text of its own: title and all visible text, only equal pages are duplicates"
+    } else {
+        "heading and kept blocks"
+    };
+    row("compared by", basis.into());
+    row(
+        "tokens",
+        format!(
+            "{} content words, {} shingles, {} numbers",
+            features.tokens,
+            features.shingles.len(),
+            features.numbers.len()
+        ),
+    );
+    let words = weighted_words(text_of(page), document.language);
+    let list: Vec<String> = words
+        .iter()
+        .take(limit)
+        .map(|(word, weight)| format!("{} {weight}", line(word, 24)))
+        .collect();
+    row(
+        "weights",
+        format!("{}{}", list.join(", "), if words.len() > limit { ", ..." } else { "" }),
+    );
+    row("fingerprint", format!("{} ({})", evidence.fingerprint, evidence.fingerprint.bits()));
+    row(
+        "digest",
+        features.digest.map_or("none".into(), |digest| {
+            digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
+        }),
+    );
+    row("recipe", format!("{RECIPE}, features hashed by {}", HASH.name()));
+    if let Ok(layout) = Layout::for_distance(policy.distance) {
+        row("probes", format!("{layout}: buckets"));
+        for (table, lead) in layout.leads().iter().enumerate() {
+            let _ = writeln!(
+                out,
+                "  table {table:<3} {:016x}",
+                evidence.fingerprint.bits() & lead.mask
+            );
+        }
+    }
+    out
+}
+
+fn page_json(page: &Page, policy: &Policy) -> Value {
+    let (document, evidence) = (&page.document, &page.evidence);
+    let features = &evidence.basis.features;
+    let blocks: Vec<Value> = document
+        .blocks
+        .iter()
+        .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str(), "chance": b.chance}))
+        .collect();
+    let words = weighted_words(text_of(page), document.language);
+    json!({
+        "path": page.name, "bytes": page.bytes, "charset": document.charset,
+        "charset_source": document.charset_source.as_str(), "truncated": document.truncated.map(|limit| limit.as_str()),
+        "language": document.language, "title": document.title, "heading": document.heading,
+        "canonical": document.canonical.as_ref().map(Url::as_str), "refresh": document.refresh.as_ref().map(Url::as_str),
+        "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
+        "links": document.links.len(), "blocks": blocks, "text": text_of(page), "little_text": evidence.basis.little,
+        "tokens": features.tokens, "shingles": features.shingles.len(), "numbers": features.numbers.len(), "weights": words,
+        "fingerprint": evidence.fingerprint.to_string(), "recipe": RECIPE, "hash": HASH.name(), "distance": policy.distance,
+    })
+}
+
+struct Comparison {
+    equal: bool,
+    distance: u32,
+    similarity: Option<f64>,
+    rules: Vec<(Rule, f64)>,
+    policy: Policy,
+    /// Which table or band would propose the one for the other.
+    tables: Vec<usize>,
+    bands: usize,
+    duplicate: bool,
+}
+
+fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
+    let (x, y) = (&a.evidence, &b.evidence);
+    let digest = x.basis.features.digest;
+    let equal = digest.is_some() && digest == y.basis.features.digest;
+    let distance = x.fingerprint.distance(y.fingerprint);
+    let (left, right) = (x.side(a.site), y.side(b.site));
+    let tables = Layout::for_distance(policy.distance).map_or(Vec::new(), |layout| {
+        let within = |at: &usize| {
+            let difference = x.fingerprint.bits() ^ y.fingerprint.bits();
+            layout
+                .leads()
+                .get(*at)
+                .is_some_and(|lead| (difference & lead.mask).count_ones() <= lead.radius)
+        };
+        let found = (0..layout.leads().len()).filter(within).collect();
+        if distance <= policy.distance { found } else { Vec::new() }
+    });
+    let bands = match (&x.sketch, &y.sketch) {
+        (Some(x), Some(y)) => x.bands().iter().zip(y.bands()).filter(|(x, y)| **x == *y).count(),
+        _ => 0,
+    };
+    let level = if equal {
+        Some(Level::Text)
+    } else if !tables.is_empty() {
+        Some(Level::Hamming)
+    } else {
+        (bands > 0 && !policy.hamming_only).then_some(Level::Sketch)
+    };
+    let empty = left.tokens == 0 || right.tokens == 0;
+    let confirmed = level.and_then(|level| policy.confirm(level, distance, left, right));
+    let similarity = match (&x.sketch, &y.sketch) {
+        (Some(x), Some(y)) => Some(x.similarity(y)),
+        _ => None,
+    };
+    let rules = policy.rules(left, right);
+    let duplicate = confirmed.is_some() && !empty;
+    Comparison { equal, distance, similarity, rules, policy: *policy, tables, bands, duplicate }
+}
+
+impl Comparison {
+    fn threshold(&self) -> f64 {
+        self.rules.iter().map(|(_, similarity)| *similarity).fold(0.0, f64::max)
+    }
+
+    /// Why, in a sentence.
+    fn verdict(&self) -> String {
+        let similarity = self.similarity.map_or("unknown".into(), |value| format!("{value:.3}"));
+        if self.equal {
+            return "duplicates: the normalised text is equal".into();
+        }
+        if self.duplicate {
+            let by =
+                if self.tables.is_empty() { "a band of the sketch" } else { "a permuted table" };
+            let enough = if self.policy.hamming_only {
+                format!("distance {} is enough for the policy", self.distance)
+            } else {
+                format!("similarity {similarity} reaches {:.2}", self.threshold())
+            };
+            return format!("duplicates: {by} proposes the pair, and {enough}");
+        }
+        if self.tables.is_empty() && (self.bands == 0 || self.policy.hamming_only) {
+            return format!(
+                "different pages: nothing proposes the pair (distance {} above {}, no band of the sketch in common)",
+                self.distance, self.policy.distance
+            );
+        }
+        match self.similarity {
+            None => "different pages: a page without shingles of its own is a duplicate of equal text only".into(),
+            Some(value) if value < self.threshold() => match self.threshold() {
+                above if above > 1.0 => "different pages: only equal text would do".into(),
+                threshold => format!("different pages: similarity {value:.3} is below {threshold:.2}"),
+            },
+            Some(_) => format!(
+                "different pages: the words differ, distance {} is above {}",
+                self.distance, self.policy.max_distance
+            ),
+        }
+    }
+
+    fn text(&self, a: &Page, b: &Page) -> String {
+        let mut out = String::new();
+        for (name, page) in [("first", a), ("second", b)] {
+            let tokens = page.evidence.basis.features.tokens;
+            let _ = writeln!(
+                out,
+                "{name:<12} {}  {}  {tokens} content words{}\n             {}",
+                page.evidence.fingerprint,
+                if page.document.language.is_empty() { "--" } else { page.document.language },
+                if page.evidence.basis.little { ", little text" } else { "" },
+                line(&page.name, WIDTH)
+            );
+        }
+        let differing = a.evidence.fingerprint.bits() ^ b.evidence.fingerprint.bits();
+        let _ = writeln!(out, "text         {}", if self.equal { "equal" } else { "not equal" });
+        let _ = writeln!(
+            out,
+            "distance     {} of at most {} (bits {differing:016x})",
+            self.distance, self.policy.distance
+        );
+        let tables: Vec<String> = self.tables.iter().map(ToString::to_string).collect();
+        let tables = if tables.is_empty() { "none".into() } else { tables.join(", ") };
+        let _ = writeln!(out, "proposed by  tables {tables}; {} of 16 bands", self.bands);
+        let similarity = self.similarity.map_or("unknown".into(), |value| format!("{value:.3}"));
+        let _ = writeln!(out, "similarity   {similarity}, estimated by 64 min-hashes");
+        for (rule, asked) in &self.rules {
+            let asked = if *asked > 1.0 { "equal text".into() } else { format!("{asked:.2}") };
+            let _ = writeln!(out, "  asks for   {asked:<10} {}", rule.as_str());
+        }
+        let (first, second) = (text_of(a), text_of(b));
+        let (shared, own) = examples(first, second);
+        for (name, list) in
+            [("shared", shared), ("first only", own), ("second only", examples(second, first).1)]
+        {
+            for shingle in list {
+                let _ = writeln!(out, "{name:<12} {}", line(&shingle, WIDTH));
+            }
+        }
+        let _ = writeln!(out, "verdict      {}", self.verdict());
+        out
+    }
+
+    fn json(&self, a: &Page, b: &Page) -> Value {
+        let rules: Vec<Value> = self
+            .rules
+            .iter()
+            .map(|(rule, asked)| json!({"rule": rule.as_str(), "similarity": asked}))
+            .collect();
+        let (shared, first_only) = examples(text_of(a), text_of(b));
+        let second_only = examples(text_of(b), text_of(a)).1;
+        let words = |page: &Page| -> HashSet<String> {
+            weighted_words(text_of(page), page.document.language)
+                .into_iter()
+                .map(|(word, _)| word)
+                .collect()
+        };
+        let (x, y) = (words(a), words(b));
+        json!({
+            "duplicates": self.duplicate, "why": self.verdict(), "text_equal": self.equal, "distance": self.distance,
+            "similarity": self.similarity, "similarity_threshold": self.threshold(), "rules": rules,
+            "tables": self.tables, "bands": self.bands, "shared": shared, "first_only": first_only, "second_only": second_only,
+            "words_in_common": x.intersection(&y).count(), "words": [x.len(), y.len()],
+            "fingerprints": [a.evidence.fingerprint.to_string(), b.evidence.fingerprint.to_string()],
+        })
+    }
+}
