@@ -72,7 +72,7 @@ fn open(path: &Path, url: Option<&String>, without: &str) -> Result<Page> {
     Ok(Page { name, bytes: bytes.len(), document, evidence, site })
 }
 
-fn text_of<'a>(page: &'a Page) -> &'a str {
+fn text_of(page: &Page) -> &str {
     &page.evidence.basis.text
 }
 
