@@ -149,6 +149,8 @@ pub(crate) enum Command {
         /// Files, also gzipped; - reads stdin
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        settings: Settings,
     },
     /// One page through every stage with each decision's reason; or why two pages are or are not duplicates
     #[command(

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{USAGE, coded};
@@ -101,7 +102,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_SIMILARITY", value_name = "S", help_heading = "Duplicates")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) similarity: Option<f64>,
-    /// The same on one host [default: 0.6]
+    /// The same on one host [default: 0.55]
     #[arg(long, env = "HAPAX_SIMILARITY_SAME_HOST", value_name = "S", help_heading = "Duplicates")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) similarity_same_host: Option<f64>,
@@ -109,6 +110,10 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_POLICY", value_name = "NAME", help_heading = "Duplicates")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) policy: Option<PolicyName>,
+    /// What fingerprints are made of; a data directory keeps to one [default: content-words-tf]
+    #[arg(long, env = "HAPAX_RECIPE", value_name = "NAME", help_heading = "Duplicates")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recipe: Option<String>,
     /// Keep no WARC of what was fetched
     #[arg(long, help_heading = "Output")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -154,6 +159,7 @@ impl Settings {
             similarity: self.similarity.or(other.similarity),
             similarity_same_host: self.similarity_same_host.or(other.similarity_same_host),
             policy: self.policy.or(other.policy),
+            recipe: self.recipe.or(other.recipe),
             no_warc: self.no_warc || other.no_warc,
             no_index: self.no_index || other.no_index,
         }
@@ -176,6 +182,15 @@ impl Settings {
             None => format!("hapax/{version}"),
         };
         (agent, "hapax".to_owned())
+    }
+
+    /// What fingerprints are made of.
+    pub(crate) fn recipe(&self) -> Result<Recipe> {
+        let Some(name) = &self.recipe else { return Ok(Recipe::default()) };
+        Recipe::parse(name).ok_or_else(|| {
+            let names: Vec<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
+            coded(USAGE, format!("--recipe {name}: there are {}", names.join(", ")))
+        })
     }
 
     /// The thresholds of the duplicate decision.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hapax_dedup::{Fingerprint, MAX_DISTANCE, Policy, Sketch, plans};
+use hapax_extract::Recipe;
 use serde_json::json;
 use url::Url;
 
@@ -101,7 +102,7 @@ fn open_all(files: &[PathBuf], measured: &mut Measured) -> Vec<Page> {
         let page = kind(None, &bytes).and_then(|kind| {
             let document =
                 read_document(kind, &Url::parse("http://localhost/").ok()?, None, &bytes);
-            let evidence = Evidence::of(&document);
+            let evidence = Evidence::of(&document, Recipe::default());
             let sketch = evidence.sketch.filter(|_| !evidence.basis.little)?;
             let shingles = evidence.basis.features.shingles.iter().copied().collect();
             Some(Page { fingerprint: evidence.fingerprint, sketch, shingles })

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_dedup::{Options, Store};
-use hapax_extract::{RECIPE, jieba};
+use hapax_dedup::{Error, Options, Store};
+use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc;
 use hapax_index::Searcher;
 use serde_json::json;
@@ -27,7 +27,12 @@ struct Part {
 pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let mut parts = Vec::new();
-    let store = Store::open_existing(data.join("dedup"), options());
+    let dedup = data.join("dedup");
+    let store = match Store::open_existing(&dedup, options(Recipe::default().name())) {
+        // Whatever it was made by is checked.
+        Err(Error::Recipe { stored, .. }) => Store::open_existing(&dedup, options(&stored)),
+        store => store,
+    };
     match store {
         Ok(store) => {
             let result = store.check().map_err(Into::into).map(|report| {
@@ -56,8 +61,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     report(&parts, json)
 }
 
-fn options() -> Options {
-    Options { recipe: RECIPE.to_owned(), ..Options::default() }
+fn options(recipe: &str) -> Options {
+    Options { recipe: recipe.to_owned(), ..Options::default() }
 }
 
 fn report(parts: &[Part], json: bool) -> Result<u8> {

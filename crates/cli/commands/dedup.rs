@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use hapax_dedup::Neighbour;
+use hapax_extract::Recipe;
 use hapax_fetch::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ impl Item {
         }
     }
 
-    fn page(&self) -> Result<PageWork, String> {
+    fn page(&self, recipe: Recipe) -> Result<PageWork, String> {
         let (content_type, body) = self.body()?;
         let url = self.url.as_deref().and_then(|url| Url::parse(url).ok());
         // An id is no address; this one has no host, so the document belongs to no site.
@@ -87,7 +88,8 @@ impl Item {
             peer: None,
             took: Duration::ZERO,
         };
-        let mut page = PageWork::from_document(None, url, response, document, SystemTime::now());
+        let mut page =
+            PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
         page.key = Some(self.id.clone());
         Ok(page)
     }
@@ -95,6 +97,7 @@ impl Item {
 
 pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
     let parts = Parts {
+        recipe: settings.recipe()?,
         policy: settings.policy()?,
         warc: false,
         index: false,
@@ -152,7 +155,7 @@ fn answer(
         let fingerprint = record.map(|record| record.fingerprint.to_string());
         return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
     }
-    let page = match item.page() {
+    let page = match item.page(committer.recipe()) {
         Ok(page) => page,
         Err(what) => return Ok(Err((Some(item.id), what))),
     };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
-use hapax_extract::{Document, RECIPE, Reason, weighted_words};
+use hapax_extract::{Document, Reason, Recipe, weighted_words};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -28,15 +28,16 @@ struct Page {
     document: Document,
     evidence: Evidence,
     site: u64,
+    recipe: Recipe,
 }
 
 pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
-    let policy = settings.policy()?;
+    let (policy, recipe) = (settings.policy()?, settings.recipe()?);
     let pages = 1 + usize::from(args.second.is_some());
     if args.url.len() > pages {
         return Err(coded(USAGE, format!("{} --url for {pages} page", args.url.len())));
     }
-    let first = open(&args.first, args.url.first(), "urn:first:page")?;
+    let first = open(&args.first, args.url.first(), "urn:first:page", recipe)?;
     let Some(second) = &args.second else {
         let text = if args.json {
             format!("{}\n", page_json(&first, &policy))
@@ -45,7 +46,7 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
         };
         return print(text.as_bytes());
     };
-    let second = open(second, args.url.get(1), "urn:second:page")?;
+    let second = open(second, args.url.get(1), "urn:second:page", recipe)?;
     let comparison = compare(&first, &second, &policy);
     let text = if args.json {
         format!("{}\n", comparison.json(&first, &second))
@@ -55,7 +56,7 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     print(text.as_bytes())
 }
 
-fn open(path: &Path, url: Option<&String>, without: &str) -> Result<Page> {
+fn open(path: &Path, url: Option<&String>, without: &str, recipe: Recipe) -> Result<Page> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| {
         let hint = if name.contains("://") { " (explain reads files)" } else { "" };
@@ -67,9 +68,9 @@ fn open(path: &Path, url: Option<&String>, without: &str) -> Result<Page> {
     let kind = kind(None, &bytes)
         .ok_or_else(|| coded(BAD_INPUT, format!("{name}: neither HTML nor text")))?;
     let document = read_document(kind, &url, None, &bytes);
-    let evidence = Evidence::of(&document);
+    let evidence = Evidence::of(&document, recipe);
     let site = site_of(&url, name.as_bytes());
-    Ok(Page { name, bytes: bytes.len(), document, evidence, site })
+    Ok(Page { name, bytes: bytes.len(), document, evidence, site, recipe })
 }
 
 fn text_of(page: &Page) -> &str {
@@ -167,7 +168,7 @@ fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
             digest.iter().fold(String::new(), |hex, byte| format!("{hex}{byte:02x}"))
         }),
     );
-    row("recipe", format!("{RECIPE}, features hashed by {}", HASH.name()));
+    row("recipe", format!("{}, features hashed by {}", page.recipe.name(), HASH.name()));
     if let Ok(layout) = Layout::for_distance(policy.distance) {
         row("probes", format!("{layout}: buckets"));
         for (table, lead) in layout.leads().iter().enumerate() {
@@ -198,7 +199,7 @@ fn page_json(page: &Page, policy: &Policy) -> Value {
         "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
         "links": document.links.len(), "blocks": blocks, "text": text_of(page), "little_text": evidence.basis.little,
         "tokens": features.tokens, "shingles": features.shingles.len(), "numbers": features.numbers.len(), "weights": words,
-        "fingerprint": evidence.fingerprint.to_string(), "recipe": RECIPE, "hash": HASH.name(), "distance": policy.distance,
+        "fingerprint": evidence.fingerprint.to_string(), "recipe": page.recipe.name(), "hash": HASH.name(), "distance": policy.distance,
     })
 }
 

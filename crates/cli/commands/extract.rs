@@ -4,13 +4,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_dedup::Simhash;
-use hapax_extract::{Document, Reason};
+use hapax_extract::{Document, Reason, Recipe};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::input::read;
-use crate::crawl::{HASH, Kind, read_document};
+use crate::crawl::{HASH, Kind, fingerprint as fingerprint_by, read_document};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::escape;
 
@@ -42,14 +41,14 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "charset": document.charset,
             "truncated": document.truncated.is_some(),
             "little_text": basis.little,
-            "fingerprint": fingerprint_of(&basis.features.words).to_string(),
+            "fingerprint": fingerprint_by(&document, &basis, Recipe::default()).to_string(),
             "tokens": basis.features.tokens,
         });
         Ok(writeln!(out, "{row}")?)
     })
 }
 
-pub(super) fn fingerprint(files: &[PathBuf]) -> Result<u8> {
+pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     each(files, |path, bytes, out| {
         let start = bytes.trim_ascii_start();
         let document = if start.starts_with(b"<") {
@@ -61,7 +60,7 @@ pub(super) fn fingerprint(files: &[PathBuf]) -> Result<u8> {
         Ok(writeln!(
             out,
             "{}\t{}",
-            fingerprint_of(&basis.features.words),
+            fingerprint_by(&document, &basis, recipe),
             escape(&path.display().to_string())
         )?)
     })
@@ -69,12 +68,6 @@ pub(super) fn fingerprint(files: &[PathBuf]) -> Result<u8> {
 
 fn html(bytes: &[u8]) -> Result<Document> {
     Ok(read_document(Kind::Html, &Url::parse(BASE)?, None, bytes))
-}
-
-fn fingerprint_of(words: &[u64]) -> hapax_dedup::Fingerprint {
-    let mut simhash = Simhash::new();
-    simhash.add_all(words);
-    simhash.finish()
 }
 
 /// Works on each file; one that cannot be read is reported, and the rest goes on.

@@ -43,7 +43,9 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Duplicates(Duplicates::Show { page, data })) => show::run(&page, &data.data),
         Some(Command::Status { json, data }) => status::run(json, &data.data),
         Some(Command::Extract { files, text }) => extract::extract(&files, text),
-        Some(Command::Fingerprint { files }) => extract::fingerprint(&files),
+        Some(Command::Fingerprint { files, settings }) => {
+            extract::fingerprint(&files, main_job::with_file(settings, &common)?.recipe()?)
+        }
         Some(Command::Dedup { data, all_matches, settings }) => {
             dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
         }

@@ -35,6 +35,7 @@ pub(super) fn run(
     let settings = settings.or(saved.settings);
     data.save(saved.seeds, &settings)?;
     let parts = Parts {
+        recipe: settings.recipe()?,
         policy,
         warc: !settings.no_warc,
         index: !settings.no_index,
@@ -227,10 +228,12 @@ impl Line {
         let chunk = std::mem::take(&mut self.chunk);
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);
+        let recipe = self.committer.recipe();
         let work = |results: &mut Vec<(usize, Option<PageWork>)>| loop {
             let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             let Some((url, response, time)) = chunk.get(index) else { return };
-            results.push((index, PageWork::read(None, url.clone(), response.clone(), *time)));
+            results
+                .push((index, PageWork::read(None, url.clone(), response.clone(), *time, recipe)));
         };
         let mut all: Vec<(usize, Option<PageWork>)> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..workers)

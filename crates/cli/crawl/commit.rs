@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Level, Neighbour, Options, Store};
-use hapax_extract::{RECIPE, jieba};
+use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Page, Searcher};
@@ -48,6 +48,8 @@ struct SkipPosition {
 /// Which stores a job uses, and how.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
+    /// What fingerprints are made of.
+    pub(crate) recipe: Recipe,
     pub(crate) policy: hapax_dedup::Policy,
     pub(crate) warc: bool,
     pub(crate) index: bool,
@@ -83,6 +85,7 @@ pub(crate) struct Committer {
     /// Where seeds moved to, earlier runs included.
     pub(super) moved_seeds: Vec<String>,
     threshold: u32,
+    recipe: Recipe,
     before: Duration,
     started: Instant,
     pending: u64,
@@ -107,7 +110,7 @@ impl Committer {
     ) -> Result<Self> {
         let options = Options {
             policy: parts.policy,
-            recipe: RECIPE.to_owned(),
+            recipe: parts.recipe.name().to_owned(),
             keep_duplicates: parts.keep_duplicates,
             memtable_bytes: DEDUP_MEMORY,
             merge_bytes: DEDUP_MEMORY,
@@ -154,6 +157,7 @@ impl Committer {
             skipped_elsewhere: pages.skipped,
             moved_seeds: skips.moved_seeds,
             threshold: parts.policy.distance,
+            recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
             started: Instant::now(),
             pending: 0,
@@ -169,6 +173,10 @@ impl Committer {
     }
 
     /// The dedup store.
+    pub(crate) const fn recipe(&self) -> Recipe {
+        self.recipe
+    }
+
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -275,7 +283,7 @@ impl Committer {
             similarity_threshold: best.similarity_threshold,
             level: Some(best.level.name().to_owned()),
             table: best.table,
-            recipe: Some(RECIPE.to_owned()),
+            recipe: Some(self.recipe.name().to_owned()),
             key: page.key.clone(),
             title: page.document.title.clone(),
             language: page.document.language.to_owned(),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{Frontier, Lease};
 use tokio::sync::{OnceCell, Semaphore, mpsc};
@@ -51,6 +52,7 @@ pub(super) struct Shared {
     pub(super) frontier: Arc<Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) agent: String,
+    pub(super) recipe: Recipe,
     pub(super) ignore_robots: Vec<String>,
     pub(super) retry_wait: Duration,
     pub(super) robots: Mutex<HashMap<String, Arc<OnceCell<HostRule>>>>,
@@ -136,9 +138,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let content_type = response.header("content-type").unwrap_or("none").to_owned();
     let permit = Arc::clone(&shared.extractors).acquire_owned().await;
     let copy = lease.clone();
+    let recipe = shared.recipe;
     let read = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        PageWork::read(Some(copy), url, response, time)
+        PageWork::read(Some(copy), url, response, time, recipe)
     })
     .await;
     match read {

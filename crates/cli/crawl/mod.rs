@@ -14,7 +14,7 @@ mod summary;
 pub(crate) use commit::{Committer, Outcome, Parts};
 pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
 pub(crate) use log::Discarded;
-pub(crate) use page::{Evidence, HASH, Kind, PageWork, kind, read_document};
+pub(crate) use page::{Evidence, HASH, Kind, PageWork, fingerprint, kind, read_document};
 pub(crate) use run::{Job, crawl};
 pub(crate) use seeds::read_seeds;
 pub(crate) use stats::Stats;

@@ -2,8 +2,8 @@
 
 use std::time::SystemTime;
 
-use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch};
-use hapax_extract::{Basis, Document, Limits, extract, extract_plain};
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule};
+use hapax_extract::{Basis, Document, Limits, Recipe, Tie, extract, extract_plain};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
 use url::Url;
@@ -75,6 +75,7 @@ impl PageWork {
         url: Url,
         response: Response,
         time: SystemTime,
+        recipe: Recipe,
     ) -> Option<Self> {
         let content_type = response.header("content-type");
         let kind = kind(content_type, &response.body)?;
@@ -90,7 +91,7 @@ impl PageWork {
                 _ => document.robots.read(&value),
             }
         }
-        Some(Self::from_document(lease, url, response, document, time))
+        Some(Self::from_document(lease, url, response, document, time, recipe))
     }
 
     /// Fingerprints a document.
@@ -100,8 +101,10 @@ impl PageWork {
         response: Response,
         document: Document,
         time: SystemTime,
+        recipe: Recipe,
     ) -> Self {
-        let Evidence { basis, fingerprint, sketch, names, numbers } = Evidence::of(&document);
+        let Evidence { basis, fingerprint, sketch, names, numbers } =
+            Evidence::of(&document, recipe);
         let key = None;
         Self {
             lease,
@@ -130,15 +133,14 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    pub(crate) fn of(document: &Document) -> Self {
+    pub(crate) fn of(document: &Document, recipe: Recipe) -> Self {
         let basis = document.basis(|bytes| HASH.hash(bytes));
-        let mut simhash = Simhash::new();
-        simhash.add_all(&basis.features.words);
+        let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
         let title = own_title(&document.title, &document.heading);
         let names = [name(&document.heading), name(title)];
-        Self { basis, fingerprint: simhash.finish(), sketch, names, numbers }
+        Self { basis, fingerprint, sketch, names, numbers }
     }
 
     /// The document as a side of the policy's comparison.
@@ -147,6 +149,23 @@ impl Evidence {
         let tokens = self.basis.features.tokens;
         Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
     }
+}
+
+/// The fingerprint of a page by a recipe.
+pub(crate) fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprint {
+    let tie = match recipe.tie() {
+        Tie::Zero => TieRule::Zero,
+        Tie::One => TieRule::One,
+    };
+    let mut simhash = Simhash::with_tie(tie);
+    if recipe == Recipe::ContentWords {
+        simhash.add_all(&basis.features.words);
+    } else {
+        for (hash, weight) in recipe.features(document, basis, |bytes| HASH.hash(bytes)) {
+            simhash.add(hash, weight);
+        }
+    }
+    simhash.finish()
 }
 
 /// The title without the site's name: titles begin with what is their own, but where the heading

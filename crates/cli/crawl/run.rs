@@ -50,6 +50,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     )?);
     let stats = Arc::new(Stats::default());
     let parts = Parts {
+        recipe: settings.recipe()?,
         policy: settings.policy()?,
         warc: !settings.no_warc,
         index: !settings.no_index,
@@ -75,6 +76,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         frontier: Arc::clone(&frontier),
         stats: Arc::clone(&stats),
         agent,
+        recipe: settings.recipe()?,
         ignore_robots: settings.ignore_robots.clone(),
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         robots: std::sync::Mutex::default(),

@@ -1,10 +1,10 @@
 //! From the tree to a flat list of text blocks, links and declarations, in one iterative walk.
 
 use ego_tree::iter::Edge;
-use html5ever::local_name;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::names::{Marks, marks};
 
 /// A run of text between two block-level tags.
@@ -70,6 +70,8 @@ pub(crate) struct Page {
     pub(crate) blocks: Vec<RawBlock>,
     pub(crate) elements: Vec<ElementInfo>,
     pub(crate) links: Vec<RawLink>,
+    /// Source and alternative text of its images, outside of what is hidden or stands around.
+    pub(crate) images: Vec<(String, String)>,
     pub(crate) title: String,
     pub(crate) base: Option<String>,
     pub(crate) canonical: Option<String>,
@@ -126,103 +128,6 @@ impl Kinds {
                 self.read(name);
             }
         }
-    }
-}
-
-const STRUCTURE_ROLES: &[&str] = &[
-    "navigation",
-    "banner",
-    "contentinfo",
-    "complementary",
-    "search",
-    "menu",
-    "menubar",
-    "dialog",
-];
-
-/// What an element's name means here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
-    /// Part of a line of text.
-    Inline,
-    /// Its text is a block of its own.
-    Block,
-    /// A block that stands around the text; a page may still put text there.
-    Around,
-    /// A block that scripts replace.
-    Noscript,
-    /// Never text of the page.
-    Never,
-}
-
-/// Names are atoms: each comparison is one of integers.
-fn role(element: &Element) -> Role {
-    match element.name.local {
-        local_name!("a")
-        | local_name!("span")
-        | local_name!("b")
-        | local_name!("i")
-        | local_name!("img") => Role::Inline,
-        local_name!("div")
-        | local_name!("p")
-        | local_name!("li")
-        | local_name!("ul")
-        | local_name!("td")
-        | local_name!("tr")
-        | local_name!("h1")
-        | local_name!("h2")
-        | local_name!("h3")
-        | local_name!("h4")
-        | local_name!("h5")
-        | local_name!("h6")
-        | local_name!("section")
-        | local_name!("article")
-        | local_name!("header")
-        | local_name!("main")
-        | local_name!("table")
-        | local_name!("tbody")
-        | local_name!("thead")
-        | local_name!("tfoot")
-        | local_name!("th")
-        | local_name!("ol")
-        | local_name!("dl")
-        | local_name!("dt")
-        | local_name!("dd")
-        | local_name!("pre")
-        | local_name!("blockquote")
-        | local_name!("figure")
-        | local_name!("figcaption")
-        | local_name!("form")
-        | local_name!("fieldset")
-        | local_name!("legend")
-        | local_name!("caption")
-        | local_name!("details")
-        | local_name!("summary")
-        | local_name!("address")
-        | local_name!("center")
-        | local_name!("hr")
-        | local_name!("body") => Role::Block,
-        local_name!("nav") | local_name!("footer") | local_name!("aside") => Role::Around,
-        local_name!("noscript") => Role::Noscript,
-        local_name!("script")
-        | local_name!("style")
-        | local_name!("template")
-        | local_name!("svg")
-        | local_name!("button")
-        | local_name!("select")
-        | local_name!("input")
-        | local_name!("textarea")
-        | local_name!("iframe")
-        | local_name!("object")
-        | local_name!("canvas")
-        | local_name!("head")
-        | local_name!("audio")
-        | local_name!("video")
-        | local_name!("math")
-        | local_name!("dialog")
-        | local_name!("menu")
-        | local_name!("map") => Role::Never,
-        _ => Role::Inline,
     }
 }
 
@@ -300,6 +205,7 @@ impl Walk {
                 }
                 self.link(element.attr("href"), element.attr("rel"));
             }
+            "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
             "iframe" | "frame" => self.link(element.attr("src"), None),
             "br" => self.current.text.push('\n'),
             "pre" => self.pre += 1,
@@ -472,6 +378,17 @@ impl Walk {
         }
     }
 
+    fn image(&mut self, element: &Element) {
+        // The limit of links holds for images too.
+        if let Some(source) =
+            element.attr("src").filter(|s| !s.is_empty() && !s.starts_with("data:"))
+            && self.page.images.len() < self.max_links
+        {
+            let text = element.attr("alt").unwrap_or_default().trim();
+            self.page.images.push((source.trim().to_owned(), text.to_owned()));
+        }
+    }
+
     fn link(&mut self, href: Option<&str>, rel: Option<&str>) {
         let Some(href) = href.map(str::trim) else { return };
         if href.is_empty() || href.starts_with('#') {
@@ -512,73 +429,4 @@ fn tag(name: &str) -> Tag {
 /// FNV-1a, one byte.
 fn fnv(hash: u32, byte: u8) -> u32 {
     (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-}
-
-/// What the walk asks of an element's attributes, read in one pass.
-#[derive(Default)]
-struct Attributes<'a> {
-    class: &'a str,
-    id: &'a str,
-    role: Option<&'a str>,
-    itemprop: Option<&'a str>,
-    itemtype: Option<&'a str>,
-    hidden: bool,
-}
-
-impl<'a> Attributes<'a> {
-    fn of(element: &'a Element) -> Self {
-        let mut all = Self::default();
-        for (name, value) in element.attrs() {
-            match name {
-                "class" => all.class = value,
-                "id" => all.id = value,
-                "role" => all.role = Some(value),
-                "itemprop" => all.itemprop = Some(value),
-                "itemtype" => all.itemtype = Some(value),
-                "hidden" => all.hidden = true,
-                "aria-hidden" => all.hidden |= value == "true",
-                "style" => all.hidden |= hides(value),
-                _ => {}
-            }
-        }
-        all
-    }
-}
-
-fn hides(style: &str) -> bool {
-    let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
-    // `display:none`, wherever it begins.
-    let wanted = b"display:none";
-    let mut at = 0;
-    rest.any(|byte| {
-        let byte = byte.to_ascii_lowercase();
-        at = if wanted.get(at) == Some(&byte) { at + 1 } else { usize::from(byte == b'd') };
-        at == wanted.len()
-    })
-}
-
-/// So many bytes of a style are looked at.
-const MAX_STYLE: usize = 4096;
-
-/// How the text of an element is shown.
-#[derive(Clone, Copy)]
-enum Shown {
-    Yes,
-    Never,
-    Hidden,
-    Around,
-}
-
-fn shown(attributes: &Attributes<'_>, role: Role) -> Shown {
-    if role == Role::Never {
-        Shown::Never
-    } else if role == Role::Noscript || attributes.hidden {
-        if role == Role::Inline { Shown::Never } else { Shown::Hidden }
-    } else if role == Role::Around
-        || attributes.role.is_some_and(|role| STRUCTURE_ROLES.contains(&role))
-    {
-        if role == Role::Inline { Shown::Never } else { Shown::Around }
-    } else {
-        Shown::Yes
-    }
 }

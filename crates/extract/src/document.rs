@@ -45,6 +45,15 @@ pub struct Link {
     pub nofollow: bool,
 }
 
+/// An image of the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    /// Where it lies.
+    pub url: Url,
+    /// Its alternative text.
+    pub alt: String,
+}
+
 /// What `<meta name=robots>` asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RobotsMeta {
@@ -84,6 +93,8 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// Where it leads.
     pub links: Vec<Link>,
+    /// Its images, but for those of navigation and the like.
+    pub images: Vec<Image>,
     /// The address it names as its own.
     pub canonical: Option<Url>,
     /// What it asks of robots.
@@ -168,6 +179,11 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         .iter()
         .filter_map(|link| Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow }))
         .collect();
+    let images = std::mem::take(&mut page.images);
+    let images = images
+        .into_iter()
+        .filter_map(|(source, alt)| Some(Image { url: base.join(&source).ok()?, alt }))
+        .collect();
     let heading =
         || page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default();
     let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -199,6 +215,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         text,
         blocks,
         links,
+        images,
         canonical,
         robots,
         refresh,
@@ -244,6 +261,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         text: text.trim().to_owned(),
         blocks,
         links: Vec::new(),
+        images: Vec::new(),
         canonical: None,
         robots: RobotsMeta::default(),
         refresh: None,

@@ -28,18 +28,22 @@ mod blocks;
 mod charset;
 mod content;
 mod document;
+mod elements;
 mod evidence;
 mod lang;
 mod measure;
 mod model;
 mod names;
 mod parse;
+mod recipe;
 mod tokens;
 
 pub use charset::{CharsetSource, decode};
 pub use content::Reason;
 pub use document::{
-    Basis, Block, Document, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract, extract_plain,
+    Basis, Block, Document, Image, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract,
+    extract_plain,
 };
 pub use parse::{ParseLimits, Truncation};
+pub use recipe::{Recipe, Tie};
 pub use tokens::{Features, RECIPE, features, for_each_token, jieba, weighted_words};

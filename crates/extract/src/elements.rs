@@ -1,0 +1,170 @@
+//! What an element means to the walk: by its name, and by its attributes.
+
+use html5ever::local_name;
+use scraper::node::Element;
+
+const STRUCTURE_ROLES: &[&str] = &[
+    "navigation",
+    "banner",
+    "contentinfo",
+    "complementary",
+    "search",
+    "menu",
+    "menubar",
+    "dialog",
+];
+
+/// What an element's name means here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Part of a line of text.
+    Inline,
+    /// Its text is a block of its own.
+    Block,
+    /// A block that stands around the text; a page may still put text there.
+    Around,
+    /// A block that scripts replace.
+    Noscript,
+    /// Never text of the page.
+    Never,
+}
+
+/// Names are atoms: each comparison is one of integers.
+pub(crate) fn role(element: &Element) -> Role {
+    match element.name.local {
+        local_name!("a")
+        | local_name!("span")
+        | local_name!("b")
+        | local_name!("i")
+        | local_name!("img") => Role::Inline,
+        local_name!("div")
+        | local_name!("p")
+        | local_name!("li")
+        | local_name!("ul")
+        | local_name!("td")
+        | local_name!("tr")
+        | local_name!("h1")
+        | local_name!("h2")
+        | local_name!("h3")
+        | local_name!("h4")
+        | local_name!("h5")
+        | local_name!("h6")
+        | local_name!("section")
+        | local_name!("article")
+        | local_name!("header")
+        | local_name!("main")
+        | local_name!("table")
+        | local_name!("tbody")
+        | local_name!("thead")
+        | local_name!("tfoot")
+        | local_name!("th")
+        | local_name!("ol")
+        | local_name!("dl")
+        | local_name!("dt")
+        | local_name!("dd")
+        | local_name!("pre")
+        | local_name!("blockquote")
+        | local_name!("figure")
+        | local_name!("figcaption")
+        | local_name!("form")
+        | local_name!("fieldset")
+        | local_name!("legend")
+        | local_name!("caption")
+        | local_name!("details")
+        | local_name!("summary")
+        | local_name!("address")
+        | local_name!("center")
+        | local_name!("hr")
+        | local_name!("body") => Role::Block,
+        local_name!("nav") | local_name!("footer") | local_name!("aside") => Role::Around,
+        local_name!("noscript") => Role::Noscript,
+        local_name!("script")
+        | local_name!("style")
+        | local_name!("template")
+        | local_name!("svg")
+        | local_name!("button")
+        | local_name!("select")
+        | local_name!("input")
+        | local_name!("textarea")
+        | local_name!("iframe")
+        | local_name!("object")
+        | local_name!("canvas")
+        | local_name!("head")
+        | local_name!("audio")
+        | local_name!("video")
+        | local_name!("math")
+        | local_name!("dialog")
+        | local_name!("menu")
+        | local_name!("map") => Role::Never,
+        _ => Role::Inline,
+    }
+}
+
+/// What the walk asks of an element's attributes, read in one pass.
+#[derive(Default)]
+pub(crate) struct Attributes<'a> {
+    pub(crate) class: &'a str,
+    pub(crate) id: &'a str,
+    pub(crate) role: Option<&'a str>,
+    pub(crate) itemprop: Option<&'a str>,
+    pub(crate) itemtype: Option<&'a str>,
+    pub(crate) hidden: bool,
+}
+
+impl<'a> Attributes<'a> {
+    pub(crate) fn of(element: &'a Element) -> Self {
+        let mut all = Self::default();
+        for (name, value) in element.attrs() {
+            match name {
+                "class" => all.class = value,
+                "id" => all.id = value,
+                "role" => all.role = Some(value),
+                "itemprop" => all.itemprop = Some(value),
+                "itemtype" => all.itemtype = Some(value),
+                "hidden" => all.hidden = true,
+                "aria-hidden" => all.hidden |= value == "true",
+                "style" => all.hidden |= hides(value),
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+fn hides(style: &str) -> bool {
+    let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
+    // `display:none`, wherever it begins.
+    let wanted = b"display:none";
+    let mut at = 0;
+    rest.any(|byte| {
+        let byte = byte.to_ascii_lowercase();
+        at = if wanted.get(at) == Some(&byte) { at + 1 } else { usize::from(byte == b'd') };
+        at == wanted.len()
+    })
+}
+
+/// So many bytes of a style are looked at.
+const MAX_STYLE: usize = 4096;
+
+/// How the text of an element is shown.
+#[derive(Clone, Copy)]
+pub(crate) enum Shown {
+    Yes,
+    Never,
+    Hidden,
+    Around,
+}
+
+pub(crate) fn shown(attributes: &Attributes<'_>, role: Role) -> Shown {
+    if role == Role::Never {
+        Shown::Never
+    } else if role == Role::Noscript || attributes.hidden {
+        if role == Role::Inline { Shown::Never } else { Shown::Hidden }
+    } else if role == Role::Around
+        || attributes.role.is_some_and(|role| STRUCTURE_ROLES.contains(&role))
+    {
+        if role == Role::Inline { Shown::Never } else { Shown::Around }
+    } else {
+        Shown::Yes
+    }
+}

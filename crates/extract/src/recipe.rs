@@ -1,0 +1,246 @@
+//! Recipes: what a page's fingerprint is made of. The default one, and those that were published, to
+//! compare with and to be compatible with.
+
+use std::collections::{BTreeMap, HashSet};
+
+use crate::lang::{is_han, stopwords};
+use crate::tokens::{RECIPE, for_each_token};
+use crate::{Basis, Document};
+
+/// What becomes of a bit whose votes are equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// It is 0.
+    Zero,
+    /// It is 1.
+    One,
+}
+
+/// A versioned way from a page to weighted features. Fingerprints of two recipes never compare.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recipe {
+    /// Stemmed content words, weighted by how often they occur. The default: best at distance 3.
+    #[default]
+    ContentWords,
+    /// All words after segmentation, weighted by how often they occur; FNV-1 over UTF-16 units, ties
+    /// to 1: the classic Chinese one.
+    SegmentedWords,
+    /// Shingles of three words that hold a stopword; title and heading with constant weights.
+    StopwordShingles,
+    /// A window of four tokens that moves by one.
+    TokenWindow,
+    /// Four characters in a row, without spaces and punctuation.
+    CharacterNgrams,
+    /// Chinese characters by their code, other words whole, and enumerated values: language, and the
+    /// orders of magnitude of paragraphs, links and images.
+    Characters,
+    /// As the default, and a feature for each image: its source and its alternative text.
+    WordsAndImages,
+}
+
+/// Weights of the title's and the heading's words, and of an image.
+const TITLE: u32 = 4;
+const HEADING: u32 = 2;
+const IMAGE: u32 = 3;
+/// Of an enumerated value.
+const VALUE: u32 = 4;
+
+impl Recipe {
+    /// All of them, the default first.
+    pub const ALL: [Self; 7] = [
+        Self::ContentWords,
+        Self::SegmentedWords,
+        Self::StopwordShingles,
+        Self::TokenWindow,
+        Self::CharacterNgrams,
+        Self::Characters,
+        Self::WordsAndImages,
+    ];
+
+    /// The name that is stored with fingerprints.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContentWords => RECIPE,
+            Self::SegmentedWords => "segmented-words-fnv1-utf16-2",
+            Self::StopwordShingles => "stopword-shingles-2",
+            Self::TokenWindow => "token-window-4-2",
+            Self::CharacterNgrams => "character-4-grams-2",
+            Self::Characters => "characters-and-values-2",
+            Self::WordsAndImages => "content-words-images-2",
+        }
+    }
+
+    /// The recipe of that name, with or without its version.
+    pub fn parse(name: &str) -> Option<Self> {
+        let plain = |recipe: &Self| recipe.name().rsplit_once('-').map(|(plain, _)| plain);
+        Self::ALL.into_iter().find(|recipe| recipe.name() == name || plain(recipe) == Some(name))
+    }
+
+    /// What becomes of ties.
+    pub const fn tie(self) -> Tie {
+        match self {
+            Self::SegmentedWords => Tie::One,
+            _ => Tie::Zero,
+        }
+    }
+
+    /// The features of a page as hashes with weights; `hash` is the caller's, but for the recipe that
+    /// brings its own.
+    ///
+    /// # Complexity
+    /// Linear in the text.
+    pub fn features(
+        self,
+        document: &Document,
+        basis: &Basis,
+        hash: impl Fn(&[u8]) -> u64,
+    ) -> Vec<(u64, u32)> {
+        let tokens = |text: &str| -> Vec<String> {
+            let mut all = Vec::new();
+            for_each_token(text, |token| all.push(token.to_owned()));
+            all
+        };
+        let text = &basis.text;
+        let once = |hashes: Vec<u64>| hashes.into_iter().map(|hash| (hash, 1)).collect();
+        match self {
+            Self::ContentWords => once(basis.features.words.clone()),
+            Self::SegmentedWords => {
+                once(tokens(text).iter().map(|word| fnv1_utf16(word)).collect())
+            }
+            Self::StopwordShingles => {
+                let none = Default::default();
+                let list = stopwords(document.language).unwrap_or(&none);
+                let words = tokens(text);
+                let held = |window: &&[String]| {
+                    list.is_empty() || window.iter().any(|word| list.contains(word.as_str()))
+                };
+                let shingles = words.windows(3).filter(held);
+                let mut all: Vec<(u64, u32)> =
+                    shingles.map(|window| (hash(window.join(" ").as_bytes()), 1)).collect();
+                for (name, weight, of) in
+                    [("title", TITLE, &document.title), ("heading", HEADING, &document.heading)]
+                {
+                    let words = tokens(of);
+                    let named = |word: &String| (hash(format!("{name} {word}").as_bytes()), weight);
+                    all.extend(words.iter().map(named));
+                }
+                all
+            }
+            Self::TokenWindow => {
+                let words = tokens(text);
+                let width = 4.min(words.len().max(1));
+                once(words.windows(width).map(|w| hash(w.join(" ").as_bytes())).collect())
+            }
+            Self::CharacterNgrams => {
+                let all: Vec<char> = tokens(text).concat().chars().collect();
+                let width = 4.min(all.len().max(1));
+                let gram = |window: &[char]| hash(String::from_iter(window).as_bytes());
+                once(all.windows(width).map(gram).collect())
+            }
+            Self::Characters => {
+                let mut all: BTreeMap<u64, u32> = BTreeMap::new();
+                for word in tokens(text) {
+                    if word.chars().any(is_han) {
+                        for c in word.chars() {
+                            *all.entry(hash(&u32::from(c).to_le_bytes())).or_default() += 1;
+                        }
+                    } else {
+                        *all.entry(hash(word.as_bytes())).or_default() += 1;
+                    }
+                }
+                let magnitude = |count: usize| usize::BITS - count.leading_zeros();
+                for value in [
+                    format!("language={}", document.language),
+                    format!("paragraphs={}", magnitude(text.lines().count())),
+                    format!("links={}", magnitude(document.links.len())),
+                    format!("images={}", magnitude(document.images.len())),
+                ] {
+                    *all.entry(hash(value.as_bytes())).or_default() += VALUE;
+                }
+                all.into_iter().collect()
+            }
+            Self::WordsAndImages => {
+                let mut all: Vec<(u64, u32)> = once(basis.features.words.clone());
+                let mut seen = HashSet::new();
+                for image in &document.images {
+                    // The query of an image's address is a size or a session.
+                    let source = format!("image {}", image.url.path());
+                    let alt = format!("alt {}", tokens(&image.alt).join(" "));
+                    for feature in [source, alt] {
+                        if feature.len() > "image ".len() && seen.insert(feature.clone()) {
+                            all.push((hash(feature.as_bytes()), IMAGE));
+                        }
+                    }
+                }
+                all
+            }
+        }
+    }
+}
+
+/// FNV-1, 64 bits, a UTF-16 unit a step.
+fn fnv1_utf16(text: &str) -> u64 {
+    text.encode_utf16().fold(0xcbf2_9ce4_8422_2325, |hash: u64, unit| {
+        hash.wrapping_mul(0x100_0000_01b3) ^ u64::from(unit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, extract};
+
+    fn hash(bytes: &[u8]) -> u64 {
+        bytes.iter().fold(7, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(*b))
+    }
+
+    fn features(recipe: Recipe, html: &str) -> Vec<(u64, u32)> {
+        let base = url::Url::parse("http://a.example/").unwrap();
+        let document = extract(&base, None, html.as_bytes(), &Limits::default());
+        let basis = document.basis(hash);
+        recipe.features(&document, &basis, hash)
+    }
+
+    const PAGE: &str = "<title>The river</title><h1>The river rose</h1><p>When the river rose in the spring, the people of the \
+        village moved their animals to the hill and waited there until the water had gone down again, as they did each year \
+        when the snow in the mountains had melted.</p><img src=/flood.jpg?w=300 alt='The flooded village'>";
+
+    #[test]
+    fn names_are_unique_and_found_again() {
+        let names: HashSet<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
+        assert_eq!(names.len(), Recipe::ALL.len());
+        for recipe in Recipe::ALL {
+            assert_eq!(Recipe::parse(recipe.name()), Some(recipe));
+        }
+        assert_eq!(Recipe::parse("token-window-4"), Some(Recipe::TokenWindow));
+        assert_eq!(Recipe::parse("nothing"), None);
+    }
+
+    #[test]
+    fn each_recipe_takes_what_it_says() {
+        let words = features(Recipe::ContentWords, PAGE).len();
+        let images = features(Recipe::WordsAndImages, PAGE);
+        assert_eq!(images.len(), words + 2);
+        assert!(images.contains(&(hash(b"image /flood.jpg"), IMAGE)), "without its query");
+        assert!(images.contains(&(hash(b"alt the flooded village"), IMAGE)));
+        let shingles = features(Recipe::StopwordShingles, PAGE);
+        assert!(shingles.contains(&(hash(b"title river"), TITLE)));
+        assert!(shingles.contains(&(hash(b"river rose in"), 1)));
+        let window = features(Recipe::TokenWindow, PAGE);
+        assert!(window.contains(&(hash(b"river rose in the"), 1)));
+        assert!(features(Recipe::CharacterNgrams, PAGE).contains(&(hash(b"vill"), 1)));
+        assert!(features(Recipe::SegmentedWords, PAGE).contains(&(fnv1_utf16("the"), 1)));
+        let zh = "<p>今天天气很好，我们在公园里散步，看见许多人也在那里休息，天气真的很好。</p>";
+        let characters = features(Recipe::Characters, zh);
+        assert!(characters.contains(&(hash(&u32::from('天').to_le_bytes()), 3)));
+        assert!(characters.contains(&(hash(b"language=zh"), VALUE)));
+    }
+
+    #[test]
+    fn golden_hash_of_utf16_units() {
+        // FNV-1, by the published parameters: of nothing the offset, of a unit one step.
+        assert_eq!(fnv1_utf16(""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(fnv1_utf16("a"), 0xaf63_bd4c_8601_b7be);
+        assert_eq!(fnv1_utf16("中"), 0xaf63_bd4c_8601_b7df ^ 0x4e2d);
+    }
+}
