@@ -251,3 +251,28 @@ fn calibrate_measures_ones_own_pages() {
         crawl().args(["calibrate", &bench.path("none").display().to_string()]).output().unwrap();
     assert_eq!(code(&nothing), 7);
 }
+
+#[test]
+fn a_data_directory_keeps_to_one_recipe() {
+    let bench = Bench::new();
+    let line = serde_json::json!({"id": "a", "text": prose(1, 10)}).to_string();
+    let data = bench.data();
+    let (exit, _, err) = pipe(&["dedup", "--recipe", "token-window-4"], Some(&data), &line);
+    assert_eq!(exit, 0, "{err}");
+    let (exit, _, err) = pipe(&["dedup"], Some(&data), &line);
+    assert_eq!(exit, 1, "{err}");
+    assert!(
+        err.contains("--recipe token-window-4-2") && err.contains("content-words-tf-2"),
+        "{err}"
+    );
+    // Whatever it was made by is checked.
+    assert!(bench.run(&["check"]).contains("1 in the journal"), "{}", bench.run(&["check"]));
+    let (exit, _, err) = pipe(&["dedup", "--recipe", "nothing"], Some(&data), &line);
+    assert_eq!(exit, 1);
+    assert!(err.contains("there are content-words-tf-2"), "{err}");
+    let file = bench.path("a.txt");
+    write(&file, prose(1, 10));
+    let fingerprint =
+        |recipe: &str| printed(&["fingerprint", "--recipe", recipe, &file.display().to_string()]);
+    assert_ne!(fingerprint("character-4-grams"), fingerprint("content-words-tf"));
+}

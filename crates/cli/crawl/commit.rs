@@ -20,6 +20,7 @@ use super::log::{Discarded, DiscardedOf, Log, Skipped};
 use super::page::PageWork;
 use super::stats::{PageCounts, Stats};
 use crate::data::DataDir;
+use crate::exit::{USAGE, coded};
 
 /// Positions of the other stores, carried by each commit of the dedup store.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -116,7 +117,15 @@ impl Committer {
             merge_bytes: DEDUP_MEMORY,
             ..Options::default()
         };
-        let store = Store::open(data.dedup(), options)?;
+        let store = Store::open(data.dedup(), options).map_err(|error| match error {
+            hapax_dedup::Error::Recipe { stored, asked } => coded(
+                USAGE,
+                format!(
+                    "this data directory was made by recipe {stored}, not {asked}: give --recipe {stored}, or another --data"
+                ),
+            ),
+            error => error.into(),
+        })?;
         if store.cache_was_set_aside() {
             tracing::warn!("dedup/ids was damaged: set aside as ids.damaged and filled anew");
         }
