@@ -89,6 +89,19 @@ pub(crate) struct Page {
 const FEW_SHOWN: usize = 400;
 
 impl Page {
+    /// For each element whether it or one around it is `marked`.
+    ///
+    /// # Complexity
+    /// Linear in the elements: parents come before their children.
+    pub(crate) fn below(&self, marked: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut below: Vec<bool> = Vec::with_capacity(self.elements.len());
+        for (at, element) in self.elements.iter().enumerate() {
+            let inherited = at > 0 && below.get(element.parent).copied().unwrap_or(false);
+            below.push(inherited || marked(at));
+        }
+        below
+    }
+
     /// Takes hidden text for shown where nearly nothing else is there.
     pub(crate) fn unhide(&mut self) {
         let bytes = |hidden| -> usize {

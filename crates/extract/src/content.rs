@@ -67,6 +67,8 @@ pub(crate) struct Votes {
     pub(crate) measures: Vec<Measure>,
     pub(crate) values: Vec<f64>,
     pub(crate) container: usize,
+    /// Of each element, whether it lies in the container.
+    pub(crate) inside: Vec<bool>,
     pub(crate) reasons: Vec<Reason>,
 }
 
@@ -82,12 +84,16 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
         values.iter().zip(alive).filter(|(v, alive)| **v > 0.0 && **alive).map(|(v, _)| v).sum()
     };
     let total = positive(&shown);
-    let pruned = pruned_elements(page, &sums, total);
+    let limit = MAX_PRUNED_SHARE * total;
+    let suspicious = |at: usize| page.elements.get(at).is_some_and(|element| element.suspicious);
+    // The root is no element of the page.
+    let light = |at: usize| sums.get(at).is_some_and(|sum| *sum <= limit);
+    let pruned = page.below(|at| at > 0 && suspicious(at) && light(at));
     let mut alive: Vec<bool> = page
         .blocks
         .iter()
         .zip(&shown)
-        .map(|(b, shown)| *shown && !inside(page, b.element, &pruned))
+        .map(|(b, shown)| *shown && !is_set(&pruned, b.element))
         .collect();
     if positive(&alive) < MIN_SURVIVING_SHARE * total {
         alive.clone_from(&shown);
@@ -95,6 +101,7 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
 
     let sums = sum_up(page, &values, &alive);
     let container = best_container(page, &sums);
+    let inside = page.below(|at| at == container);
     let mut reasons: Vec<Reason> = page
         .blocks
         .iter()
@@ -106,14 +113,14 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
                 Reason::Structure
             } else if !alive {
                 Reason::Name
-            } else if is_inside(page, block.element, container) {
+            } else if is_set(&inside, block.element) {
                 Reason::Text
             } else {
                 Reason::OutsideContainer
             }
         })
         .collect();
-    keep_first_article(page, &sums, container, &mut reasons);
+    keep_first_article(page, &sums, container, &inside, &mut reasons);
     trim_to_run(&values, &measures, &mut reasons);
     for (reason, m) in reasons.iter_mut().zip(&measures) {
         if *reason == Reason::Text
@@ -132,7 +139,7 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
         }
         *reason = Reason::TrailingHeading;
     }
-    Votes { measures, values, container, reasons }
+    Votes { measures, values, container, inside, reasons }
 }
 
 /// What was decided about a block.
@@ -154,12 +161,14 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
         gather(page, &votes).iter().map(|evidence| model.score(evidence)).collect();
     let sizes: Vec<u64> = votes.measures.iter().map(|m| m.tokens as u64).collect();
     let keep = model.keep(&scores, &sizes);
+    let named =
+        page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
     let mut choices = Vec::with_capacity(keep.len());
     for (at, (keep, score)) in keep.into_iter().zip(scores).enumerate() {
         let voted = votes.reasons.get(at).copied().unwrap_or(Reason::Text);
         let reason = match (keep, voted) {
             (true, _) => Reason::Text,
-            (false, Reason::Text) => why(page, &votes, at),
+            (false, Reason::Text) => why(page, &votes, &named, at),
             (false, voted) => voted,
         };
         choices.push(Choice { reason, chance: model.chance(score) as f32 / 65_536.0 });
@@ -168,28 +177,17 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
 }
 
 /// What speaks most against a block that the votes would keep.
-fn why(page: &Page, votes: &Votes, at: usize) -> Reason {
+fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
     let Some((block, m)) = page.blocks.get(at).zip(votes.measures.get(at)) else {
         return Reason::Unlike;
     };
     if m.link_density > 0.4 {
         Reason::Links
-    } else if named(page, block.element) {
+    } else if is_set(named, block.element) {
         Reason::Name
     } else {
         Reason::Unlike
     }
-}
-
-fn named(page: &Page, mut element: usize) -> bool {
-    while element != 0 {
-        let Some(info) = page.elements.get(element) else { break };
-        if info.suspicious {
-            return true;
-        }
-        element = info.parent;
-    }
-    false
 }
 
 /// For each element, the values of all blocks below it.
@@ -211,26 +209,8 @@ fn sum_up(page: &Page, values: &[f64], alive: &[bool]) -> Vec<f64> {
     sums
 }
 
-fn pruned_elements(page: &Page, sums: &[f64], total: f64) -> Vec<bool> {
-    let limit = MAX_PRUNED_SHARE * total;
-    page.elements.iter().zip(sums).map(|(e, sum)| e.suspicious && *sum <= limit).collect()
-}
-
-fn inside(page: &Page, mut element: usize, marked: &[bool]) -> bool {
-    while element != 0 {
-        if marked.get(element).copied().unwrap_or(false) {
-            return true;
-        }
-        element = page.elements.get(element).map_or(0, |e| e.parent);
-    }
-    false
-}
-
-pub(crate) fn is_inside(page: &Page, mut element: usize, container: usize) -> bool {
-    while element != container && element != 0 {
-        element = page.elements.get(element).map_or(0, |e| e.parent);
-    }
-    element == container
+pub(crate) fn is_set(list: &[bool], at: usize) -> bool {
+    list.get(at).copied().unwrap_or(false)
 }
 
 /// The deepest element of greatest sum.
@@ -247,19 +227,26 @@ fn best_container(page: &Page, sums: &[f64]) -> usize {
 }
 
 /// An endless stream of articles holds one article that the URL stands for: the first.
-fn keep_first_article(page: &Page, sums: &[f64], container: usize, reasons: &mut [Reason]) {
+fn keep_first_article(
+    page: &Page,
+    sums: &[f64],
+    container: usize,
+    inside: &[bool],
+    reasons: &mut [Reason],
+) {
     let whole = sums.get(container).copied().unwrap_or(0.0);
     let articles: Vec<usize> = (1..page.elements.len())
         .filter(|&index| {
             page.elements.get(index).is_some_and(|e| e.article)
                 && index != container
-                && is_inside(page, index, container)
+                && is_set(inside, index)
                 && sums.get(index).is_some_and(|sum| *sum >= ARTICLE_SHARE * whole)
         })
         .collect();
     let (Some(&first), true) = (articles.first(), articles.len() >= 2) else { return };
+    let inside = page.below(|at| at == first);
     for (block, reason) in page.blocks.iter().zip(reasons) {
-        if *reason == Reason::Text && !is_inside(page, block.element, first) {
+        if *reason == Reason::Text && !is_set(&inside, block.element) {
             *reason = Reason::OtherArticle;
         }
     }

@@ -129,3 +129,41 @@ proptest! {
         let _ = extract(&base, None, &body, &Limits::default());
     }
 }
+
+/// Pages of 10 MiB that are as bad as they can be, each on a stack of 2 MiB. The limit is 2 s of a
+/// quiet machine's time, the tests' is larger.
+#[test]
+fn large_pages_of_any_shape_are_read_in_time() {
+    const SIZE: usize = 10 << 20;
+    let fill = |piece: &str| piece.repeat(SIZE / piece.len());
+    let mut shapes = vec![
+        ("deep, then many", "<div class='nav article'>".repeat(480) + &fill("<p>a b")),
+        ("one paragraph", format!("<p>{}", fill("the word of it "))),
+        ("one word", format!("<p>{}", fill("x"))),
+        ("chinese", format!("<p>{}", fill("我们在公园里散步，"))),
+        ("links", fill("<a href=/x>y</a> ")),
+        ("articles", fill("<article><p>the text that it was in the end of it all</p></article>")),
+        ("classes", fill("<div class='comment-share navBar related_post'>x</div>")),
+        ("headings", fill("<h1>the same</h1>")),
+        ("types", format!("<script type=application/ld+json>{}", fill("\"@type\":\"x\","))),
+        ("unclosed", fill("<table><tr><td>")),
+        ("attributes", fill("<p a=1 b=2 style='display : none' hidden>x")),
+    ];
+    shapes.push(("numbers", format!("<p>{}", fill("1,2.3 4:5 "))));
+    let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
+        for (name, page) in shapes {
+            let started = std::time::Instant::now();
+            let document = read(&page);
+            let extracted = started.elapsed();
+            let basis = document.basis(|bytes| bytes.len() as u64);
+            let whole = started.elapsed();
+            println!(
+                "{name}: {extracted:.1?}, with features {whole:.1?}, {} blocks, {} tokens",
+                document.blocks.len(),
+                basis.features.tokens
+            );
+            assert!(whole < std::time::Duration::from_secs(20), "{name}: {whole:?}");
+        }
+    });
+    worker.unwrap().join().unwrap();
+}

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::blocks::Page;
-use crate::content::{Reason, Votes, is_inside};
+use crate::content::{Reason, Votes, is_set};
 use crate::measure::Measure;
 use crate::names::Marks;
 
@@ -56,6 +56,53 @@ impl Sums {
     }
 }
 
+/// What lies on the way from an element up to the root: how many steps away the nearest element of
+/// each mark is, the element itself included.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    marks: [u8; Marks::ALL.len()],
+    content: u8,
+    article: u8,
+    /// The outermost element around it but for the container.
+    branch: usize,
+}
+
+/// Farther than this, and none at all, are the same.
+const FAR: u8 = 99;
+/// Beyond the container everything holds the text too: that far away it begins.
+const BEYOND: u8 = 20;
+
+impl Way {
+    const START: Self =
+        Self { marks: [FAR; Marks::ALL.len()], content: FAR, article: FAR, branch: 0 };
+}
+
+/// The way of each element: parents come before their children.
+fn ways(page: &Page, votes: &Votes) -> Vec<Way> {
+    let mut ways: Vec<Way> = Vec::with_capacity(page.elements.len());
+    for (at, element) in page.elements.iter().enumerate() {
+        if at == 0 {
+            ways.push(Way::START);
+            continue;
+        }
+        let step = if at == votes.container { 1 + BEYOND } else { 1 };
+        let further = |steps: u8| steps.saturating_add(step).min(FAR);
+        let above = ways.get(element.parent).copied().unwrap_or(Way::START);
+        let mut way = Way { branch: above.branch, ..Way::START };
+        for ((steps, above), mark) in way.marks.iter_mut().zip(above.marks).zip(Marks::ALL) {
+            *steps = if element.marks.has(mark) { 0 } else { further(above) };
+        }
+        way.content = if element.content { 0 } else { further(above.content) };
+        way.article = if element.article { 0 } else { further(above.article) };
+        let outermost = above.branch == 0 || above.branch == votes.container;
+        if outermost {
+            way.branch = at;
+        }
+        ways.push(way);
+    }
+    ways
+}
+
 struct Row {
     values: Evidence,
     at: usize,
@@ -77,7 +124,7 @@ impl Row {
 /// The evidence of every block.
 ///
 /// # Complexity
-/// Linear in blocks times depth.
+/// Linear in blocks and elements, whatever their depth.
 pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
     let mut subtrees = vec![Sums::default(); page.elements.len()];
     let mut signatures: HashMap<u32, Sums> = HashMap::new();
@@ -108,6 +155,8 @@ pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
         kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
     let title_words: Vec<&str> = words(&page.title).collect();
     let container_sums = subtrees.get(votes.container).copied().unwrap_or_default();
+
+    let ways = ways(page, votes);
 
     let mut all = Vec::with_capacity(page.blocks.len());
     let mut words_before = 0.0;
@@ -174,51 +223,28 @@ pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
         row.push(votes.values.get(at).copied().unwrap_or(0.0));
         row.push((first_kept as f64 - at as f64).max(0.0));
         row.push((at as f64 - last_kept as f64).max(0.0));
-        let inside = is_inside(page, block.element, votes.container);
+        let inside = is_set(&votes.inside, block.element);
         row.flag(inside);
         row.push(container_sums.words / whole.words.max(1.0));
         row.push(container_sums.link_density());
         row.push(container_sums.blocks);
         // Its elements, from the inside out.
-        let mut marks = [99.0; Marks::ALL.len()];
-        let (mut at_element, mut level) = (block.element, 0.0);
-        let mut branch = block.element;
-        let mut content_level = 99.0;
-        let mut article_level = 99.0;
-        let mut parents = Vec::with_capacity(4);
-        while at_element != 0 {
-            let Some(element) = page.elements.get(at_element) else { break };
-            for (nearest, mark) in marks.iter_mut().zip(Marks::ALL) {
-                if element.marks.has(mark) && level < *nearest {
-                    *nearest = level;
-                }
+        let up = ways.get(block.element).copied().unwrap_or(Way::START);
+        up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
+        row.push(f64::from(up.content));
+        row.push(f64::from(up.article));
+        let mut parents = [None; 3];
+        let mut above = block.element;
+        for slot in &mut parents {
+            if above == 0 {
+                break;
             }
-            if element.content && level < content_level {
-                content_level = level;
-            }
-            if element.article && level < article_level {
-                article_level = level;
-            }
-            if inside && at_element != votes.container {
-                branch = at_element;
-            }
-            if at_element == votes.container {
-                // Beyond it everything holds the text too.
-                if inside {
-                    level += 20.0;
-                }
-            }
-            if parents.len() < 3 {
-                parents.push(at_element);
-            }
-            at_element = element.parent;
-            level += 1.0;
+            *slot = Some(above);
+            above = page.elements.get(above).map_or(0, |element| element.parent);
         }
-        marks.iter().for_each(|nearest| row.push(*nearest));
-        row.push(content_level);
-        row.push(article_level);
         for number in 1..3 {
-            let sums = parents.get(number).and_then(|at| subtrees.get(*at)).copied();
+            let sums =
+                parents.get(number).copied().flatten().and_then(|at| subtrees.get(at)).copied();
             let sums = sums.unwrap_or_default();
             row.push(sums.words);
             row.push(sums.density());
@@ -226,6 +252,7 @@ pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
             row.push(sums.blocks);
             row.push(sums.value / whole.value.max(1.0));
         }
+        let branch = if inside { up.branch } else { block.element };
         let sums = subtrees.get(branch).copied().unwrap_or_default();
         row.push(sums.words);
         row.push(sums.link_density());
