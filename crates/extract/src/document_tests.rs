@@ -167,3 +167,35 @@ fn large_pages_of_any_shape_are_read_in_time() {
     });
     worker.unwrap().join().unwrap();
 }
+
+#[test]
+fn what_scripts_would_replace_counts_where_nothing_else_is_shown() {
+    let filled = read(&format!(
+        "<title>T</title><div id=app></div><noscript><div>{ARTICLE}</div></noscript>"
+    ));
+    assert!(filled.text.contains("When the river rose"), "{:?}", filled.blocks);
+    let hidden = format!("<div style='Display : NONE'>{ARTICLE}</div>");
+    let both =
+        read(&format!("<title>T</title><main>{}</main>{hidden}", ARTICLE.replace("river", "lake")));
+    assert!(both.text.contains("lake") && !both.text.contains("river"), "{}", both.text);
+    assert_eq!(reason_of(&both, "When the river"), Reason::Hidden);
+    let refresh = "<noscript><meta http-equiv=refresh content='0;url=/plain'></noscript>";
+    assert_eq!(read(&format!("<head>{refresh}</head>{ARTICLE}")).refresh, None);
+}
+
+#[test]
+fn the_main_heading_is_the_pages_own() {
+    let page = |title: &str, first: &str| {
+        read(&format!(
+            "<title>{title}</title>{first}<div id=content><h1>The river</h1>{ARTICLE}</div>"
+        ))
+        .heading
+    };
+    assert_eq!(
+        page("The river - The Book", "<div class=menu-bar><h1>The Book</h1></div>"),
+        "The river"
+    );
+    assert_eq!(page("The river - The Book", "<h1>The Book</h1>"), "The river");
+    assert_eq!(page("The river", "<nav><h1>Contents</h1></nav>"), "The river");
+    assert_eq!(page("The river", "<h1>Before</h1>"), "Before");
+}

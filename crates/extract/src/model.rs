@@ -183,4 +183,38 @@ mod tests {
             (model.chance(FIRST), true)
         );
     }
+
+    #[test]
+    fn a_value_at_the_threshold_goes_below_and_trees_add_up() {
+        let model = Model::read("# x\ntree 0:1.5:1:2 -10 20\ntree 1:0.1:1:4 0:3.0:2:3 1 2 300\n");
+        let mut evidence = [0.0; EVIDENCE];
+        evidence[0] = 1.5;
+        assert_eq!(model.score(&evidence), -10 + 1);
+        evidence[0] = 1.5f32.next_up();
+        assert_eq!(model.score(&evidence), 20 + 1);
+        evidence[0] = 4.0;
+        assert_eq!(model.score(&evidence), 20 + 2);
+        // As f32 a tenth is more than a tenth.
+        evidence[1] = 0.1;
+        assert_eq!(model.score(&evidence), 20 + 300);
+    }
+
+    #[test]
+    fn golden_score_holds_as_long_as_the_recipe() {
+        let scores: Vec<i32> = (0..8u8)
+            .map(|seed| {
+                let mut evidence = [0.0; EVIDENCE];
+                for (at, value) in evidence.iter_mut().enumerate() {
+                    *value =
+                        f32::from((at as u8).wrapping_mul(37).wrapping_add(seed * 29) % 64) / 4.0;
+                }
+                model().score(&evidence)
+            })
+            .collect();
+        assert_eq!(
+            scores, GOLDEN,
+            "texts, and so fingerprints, would be others: name a new recipe"
+        );
+    }
+    const GOLDEN: [i32; 8] = [-2571, -2396, -2342, -2634, -1928, -2637, -1203, -2487];
 }
