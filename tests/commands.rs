@@ -217,6 +217,12 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
         serde_json::from_str(&printed(&["explain", &a, &c, "--json"])).unwrap();
     assert_eq!(other["duplicates"], false, "{other}");
     assert!(other["why"].as_str().unwrap().starts_with("different pages"), "{other}");
+    // No page is that large: said before it is read whole.
+    let large = bench.path("large.html");
+    std::fs::File::create(&large).unwrap().set_len((32 << 20) + 1).unwrap();
+    let large = crawl().args(["explain", large.to_str().unwrap()]).output().unwrap();
+    assert_eq!(code(&large), 7);
+    assert!(text(&large.stderr).contains("larger than 33554432 bytes"), "{}", text(&large.stderr));
     let missing = crawl().args(["explain", "no-such-file"]).output().unwrap();
     assert_eq!(code(&missing), 7);
     assert!(text(&missing.stderr).contains("no-such-file"), "{}", text(&missing.stderr));

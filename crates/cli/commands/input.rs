@@ -6,17 +6,22 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// No page or text is larger.
-pub(super) const MAX_FILE: u64 = 256 << 20;
+/// No page or text is larger: one of this size takes some seconds and half a gigabyte to read.
+const MAX_FILE: u64 = 32 << 20;
 
 /// Reads a file, or stdin for `-`, gzipped or plain.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if path == Path::new("-") { within(io::stdin()) } else { read_file(path) }
+}
+
+/// Reads a file of whatever name, gzipped or plain.
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    within(File::open(path)?)
+}
+
+fn within(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let count = if path == Path::new("-") {
-        io::stdin().take(MAX_FILE + 1).read_to_end(&mut bytes)?
-    } else {
-        File::open(path)?.take(MAX_FILE + 1).read_to_end(&mut bytes)?
-    };
+    let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!("larger than {MAX_FILE} bytes")));
     }
@@ -24,7 +29,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Undoes gzip if the bytes are gzipped.
-pub(super) fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(bytes);
     }

@@ -12,13 +12,16 @@ use hapax_fetch::{Response, decode_body};
 use url::Url;
 
 use super::dedup::Item;
-use super::input::{MAX_FILE, gunzip};
+use super::input::read_file;
 use crate::args::Common;
 use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{duration, escape, number};
 use crate::settings::Settings;
+
+/// A larger WARC record is bad input.
+const MAX_RECORD: u64 = 256 << 20;
 
 /// Pages that are extracted at a time, on all cores; committed in their order.
 const CHUNK: usize = 128;
@@ -133,7 +136,7 @@ impl Line {
     }
 
     fn warc(&mut self, path: &Path) -> Result<()> {
-        let reader = File::open(path).and_then(|file| Reader::new(file, MAX_FILE));
+        let reader = File::open(path).and_then(|file| Reader::new(file, MAX_RECORD));
         let mut reader = match reader {
             Ok(reader) => reader,
             Err(error) => return self.report(path, &error.to_string()),
@@ -320,7 +323,7 @@ fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
 
 /// Reads a file named in a JSON line.
 pub(super) fn read_named(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(path).and_then(gunzip).map_err(|error| match error.kind() {
+    read_file(Path::new(path)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("{path}: no such file"),
         _ => format!("{path}: {error}"),
     })
