@@ -282,3 +282,36 @@ fn a_data_directory_keeps_to_one_recipe() {
         |recipe: &str| printed(&["fingerprint", "--recipe", recipe, &file.display().to_string()]);
     assert_ne!(fingerprint("character-4-grams"), fingerprint("content-words-tf"));
 }
+
+/// Runs with so much address space that a page of 10 MiB has 256 MiB beside what the program takes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_page_of_ten_megabytes_takes_256_at_most() {
+    let bench = Bench::new();
+    let mut lines = String::new();
+    for (name, piece) in [
+        ("paragraphs", "<p>a b"),
+        ("attributes", "<p a=1 b=2 c=3>x</p>"),
+        ("words", "the cat sat on a mat "),
+        ("han", "天地玄黄宇宙洪荒"),
+        ("items", "<li>the cat sat"),
+    ] {
+        let path = bench.path(name);
+        write(&path, piece.repeat((10 << 20) / piece.len()));
+        let line = serde_json::json!({"id": name, "url": format!("http://a.example/{name}"), "path": path});
+        lines.push_str(&format!("{line}\n"));
+    }
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "ulimit -v 524288 && exec \"$0\" dedup --data \"$1\""])
+        .arg(crawl().get_program())
+        .arg(bench.data())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 5);
+}

@@ -1,6 +1,23 @@
 //! Test sets, the same on every machine.
 
-use hapax_dedup::{Fingerprint, mix64};
+use hapax_dedup::{Fingerprint, Plain, mix64};
+
+/// Words of a passage, and by how many the next one is further on.
+const PASSAGE: usize = 120;
+const STEP: usize = 2;
+
+/// Fingerprints of overlapping passages of texts: neighbours are near each other, and buckets lumpy.
+pub fn passages(texts: &[String]) -> Vec<u64> {
+    let mut plain = Plain::default();
+    let mut stored = Vec::new();
+    for text in texts {
+        let starts: Vec<usize> = text.split_whitespace().map(|word| word.as_ptr() as usize - text.as_ptr() as usize).collect();
+        for words in starts.windows(PASSAGE + 1).step_by(STEP) {
+            stored.push(plain.fingerprint(&text[words[0]..words[PASSAGE]]).bits());
+        }
+    }
+    stored
+}
 
 /// 95 % uniform random, 5 % planted at distance 1 to 6 from an earlier one; distinct.
 pub fn stored(count: usize) -> Vec<u64> {

@@ -1,11 +1,14 @@
 //! hapax-dedup beside its peers, interleaved in one run, the results compared.
 //!
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
+//!   cargo run --release -- passages FOLDER [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE]
 //!   cargo run --release -- pairs [FINGERPRINTS] [ROUNDS] [DISTANCE]
 //!   cargo run --release -- text FOLDER [ROUNDS]
+//!   cargo run --release -- extract FOLDER [ROUNDS]
 
 mod data;
+mod extract;
 mod measure;
 mod near;
 mod offer;
@@ -17,7 +20,14 @@ fn main() {
     let number = |index: usize, default: usize| args.get(index).and_then(|arg| arg.parse().ok()).unwrap_or(default);
     match args.first().map(String::as_str) {
         Some("near") => near::run(
-            number(1, 1_000_000),
+            data::stored(number(1, 1_000_000)),
+            number(2, 100_000),
+            number(3, 5),
+            number(4, 3) as u32,
+            args.get(5).map(String::as_str),
+        ),
+        Some("passages") if args.len() > 1 => near::run(
+            data::passages(&text::read(&args[1])),
             number(2, 100_000),
             number(3, 5),
             number(4, 3) as u32,
@@ -25,7 +35,8 @@ fn main() {
         ),
         Some("offer") => offer::run(number(1, 1_000_000), number(2, 200_000), number(3, 1)),
         Some("pairs") => pairs::run(number(1, 1_000_000), number(2, 3), number(3, 3) as u32),
+        Some("extract") if args.len() > 1 => extract::run(&args[1], number(2, 5)),
         Some("text") if args.len() > 1 => text::run(&args[1], number(2, 5)),
-        _ => eprintln!("near | offer | pairs | text FOLDER: see the top of main.rs"),
+        _ => eprintln!("near | passages FOLDER | offer | pairs | text FOLDER | extract FOLDER: see the top of main.rs"),
     }
 }

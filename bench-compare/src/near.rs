@@ -4,8 +4,8 @@ use hapax_dedup::{Fingerprint, Layout, Simd, TableOptions, Tables};
 
 use crate::{data, measure};
 
-pub fn run(count: usize, queries: usize, rounds: usize, distance: u32, only: Option<&str>) {
-    let stored = data::stored(count);
+pub fn run(stored: Vec<u64>, queries: usize, rounds: usize, distance: u32, only: Option<&str>) {
+    let count = stored.len();
     let asked = data::queries(&stored, queries, distance);
     let mut distinct: Vec<u64> = stored.clone();
     distinct.sort_unstable();

@@ -9,8 +9,7 @@ use hapax_dedup::{FeatureHash, Plain, Simhash};
 use crate::measure;
 
 pub fn run(folder: &str, rounds: usize) {
-    let mut texts = Vec::new();
-    collect(Path::new(folder), &mut texts);
+    let texts = read(folder);
     let bytes: usize = texts.iter().map(String::len).sum();
     println!("{} texts, {:.1} MB", texts.len(), bytes as f64 / 1e6);
     let rate = |seconds: f64| bytes as f64 / seconds / 1e6;
@@ -66,6 +65,13 @@ pub fn run(folder: &str, rounds: usize) {
         let (a, _) = measure::seconds(|| words.iter().fold(0u64, |sum, word| sum ^ hash.hash(word.as_bytes())));
         println!("{:<16} {:.0} M words/s", hash.name(), words.len() as f64 / a / 1e6);
     }
+}
+
+/// The texts of a folder.
+pub fn read(folder: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    collect(Path::new(folder), &mut texts);
+    texts
 }
 
 fn collect(path: &Path, texts: &mut Vec<String>) {

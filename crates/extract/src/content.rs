@@ -157,8 +157,8 @@ pub(crate) struct Choice {
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
     let votes = vote(page, stopwords);
     let model = model();
-    let scores: Vec<i32> =
-        gather(page, &votes).iter().map(|evidence| model.score(evidence)).collect();
+    let mut scores: Vec<i32> = Vec::with_capacity(page.blocks.len());
+    gather(page, &votes, |evidence| scores.push(model.score(evidence)));
     let sizes: Vec<u64> = votes.measures.iter().map(|m| m.tokens as u64).collect();
     let keep = model.keep(&scores, &sizes);
     let named =

@@ -166,6 +166,9 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits.max_links);
+    // The tree is most of what a page takes.
+    drop(html);
+    drop(text);
     let sample = sample(&page);
     let language = detect(&sample, page.lang.as_deref());
     page.unhide();
@@ -237,8 +240,10 @@ pub fn evidence(
     let mut page = blocks::collect(&html, limits.max_links);
     let language = detect(&sample(&page), page.lang.as_deref());
     page.unhide();
-    let gathered = gather(&page, &vote(&page, stopwords(language)));
-    page.blocks.into_iter().zip(gathered).map(|(block, row)| (block.text, row.to_vec())).collect()
+    let votes = vote(&page, stopwords(language));
+    let mut rows = Vec::with_capacity(page.blocks.len());
+    gather(&page, &votes, |evidence| rows.push(evidence.to_vec()));
+    page.blocks.into_iter().zip(rows).map(|(block, row)| (block.text, row)).collect()
 }
 
 /// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.

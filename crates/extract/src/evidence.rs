@@ -121,11 +121,12 @@ impl Row {
     }
 }
 
-/// The evidence of every block.
+/// Calls `visit` with the evidence of each block in turn: all of it at once would be most of what a
+/// page takes.
 ///
 /// # Complexity
 /// Linear in blocks and elements, whatever their depth.
-pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
+pub(crate) fn gather(page: &Page, votes: &Votes, mut visit: impl FnMut(&Evidence)) {
     let mut subtrees = vec![Sums::default(); page.elements.len()];
     let mut signatures: HashMap<u32, Sums> = HashMap::new();
     let mut texts: HashMap<&str, u32> = HashMap::new();
@@ -158,7 +159,6 @@ pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
 
     let ways = ways(page, votes);
 
-    let mut all = Vec::with_capacity(page.blocks.len());
     let mut words_before = 0.0;
     let mut heading_before = (0u8, usize::MAX);
     for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
@@ -266,13 +266,12 @@ pub(crate) fn gather(page: &Page, votes: &Votes) -> Vec<Evidence> {
         row.push(sums.value / best_signature);
         row.push(sums.sentences / sums.blocks.max(1.0));
         debug_assert_eq!(row.at, EVIDENCE, "EVIDENCE is the number of pushes");
-        all.push(row.values);
+        visit(&row.values);
         words_before += m.words;
         if block.heading > 0 {
             heading_before = (block.heading, at);
         }
     }
-    all
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

@@ -30,6 +30,7 @@ mod content;
 mod document;
 mod elements;
 mod evidence;
+mod fold;
 mod lang;
 mod measure;
 mod model;

@@ -1,13 +1,15 @@
 //! From text to tokens, and from tokens to the features of fingerprint and sketch.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::RandomState;
 use jieba_rs::Jieba;
 use rust_stemmers::Stemmer;
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
+use crate::fold::fold;
 use crate::lang::{StopList, is_cjk, is_han, stemmer, stopwords};
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
@@ -74,8 +76,36 @@ impl<'a> Cutter<'a> {
     }
 
     fn stem<'t>(&self, token: &'t str) -> Cow<'t, str> {
-        self.stem.as_ref().map_or(Cow::Borrowed(token), |stem| stem.stem(token))
+        let Some(stemmer) = &self.stem else { return Cow::Borrowed(token) };
+        if token.len() > MAX_KEPT_WORD {
+            return stemmer.stem(token);
+        }
+        STEMS.with_borrow_mut(|(language, stems)| {
+            if language != self.language || stems.len() >= MAX_STEMS {
+                stems.clear();
+                language.clear();
+                language.push_str(self.language);
+            }
+            if let Some(stem) = stems.get(token) {
+                return stem.as_ref().map_or(Cow::Borrowed(token), |stem| stem.to_string().into());
+            }
+            let stem = stemmer.stem(token);
+            stems.insert(token.into(), (*stem != *token).then(|| stem.as_ref().into()));
+            stem
+        })
     }
+}
+
+/// Stems kept from page to page, of one language, and the longest word kept.
+const MAX_STEMS: usize = 65_536;
+const MAX_KEPT_WORD: usize = 24;
+
+/// A word and its stem, if that is another word.
+type Stems = HashMap<Box<str>, Option<Box<str>>, RandomState>;
+
+thread_local! {
+    /// Stemming is a third of what the features cost; most words come again on the next page.
+    static STEMS: RefCell<(String, Stems)> = RefCell::default();
 }
 
 /// With fewer anchored shingles than this, all shingles count.
@@ -96,12 +126,16 @@ struct TokenInfo {
 /// Linear in the text; each distinct word is stemmed once.
 pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Features {
     let cutter = Cutter::new(language);
-    let mut cache: HashMap<String, TokenInfo> = HashMap::new();
-    let mut tokens: Vec<TokenInfo> = Vec::new();
+    let mut cache: HashMap<String, TokenInfo, RandomState> = HashMap::default();
+    let (mut plain, mut anchors, mut words) = (Vec::new(), Vec::new(), Vec::new());
+    let mut take = |token: TokenInfo| {
+        plain.push(token.plain);
+        anchors.push(token.anchor);
+        words.extend(token.content);
+    };
     for_each_token(text, |token| {
         if let Some(info) = cache.get(token) {
-            tokens.push(*info);
-            return;
+            return take(*info);
         }
         let plain = hash(token.as_bytes());
         let number = token.starts_with(|c: char| c.is_numeric());
@@ -112,32 +146,34 @@ pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Feat
         });
         let info = TokenInfo { plain, content, anchor: function || number };
         cache.insert(token.to_owned(), info);
-        tokens.push(info);
+        take(info);
     });
+    drop(cache);
 
-    let words: Vec<u64> = tokens.iter().filter_map(|token| token.content).collect();
-    let combine = |window: &[TokenInfo]| {
+    let combine = |window: &[u64]| {
         let mut bytes = [0u8; 24];
         for (slot, token) in bytes.chunks_exact_mut(8).zip(window) {
-            slot.copy_from_slice(&token.plain.to_le_bytes());
+            slot.copy_from_slice(&token.to_le_bytes());
         }
         hash(&bytes)
     };
-    let mut shingles: Vec<u64> = tokens
-        .windows(3)
-        .filter(|window| window.iter().any(|token| token.anchor))
-        .map(combine)
+    let anchored = plain.windows(3).zip(anchors.windows(3));
+    let mut shingles: Vec<u64> = anchored
+        .filter(|(_, anchors)| anchors.contains(&true))
+        .map(|(window, _)| combine(window))
         .collect();
     if shingles.len() < MIN_ANCHORED {
-        shingles = tokens.windows(3.min(tokens.len().max(1))).map(combine).collect();
+        shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
-    let digest = (!tokens.is_empty()).then(|| {
-        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.plain.to_le_bytes()).collect();
-        let mut second = b"second half".to_vec();
-        second.extend(&bytes);
+    let digest = (!plain.is_empty()).then(|| {
+        let name = b"second half";
+        let mut bytes = Vec::with_capacity(name.len() + 8 * plain.len());
+        bytes.extend(name);
+        bytes.extend(plain.iter().flat_map(|token| token.to_le_bytes()));
         let mut digest = [0; 16];
-        digest[..8].copy_from_slice(&hash(&bytes).to_le_bytes());
-        digest[8..].copy_from_slice(&hash(&second).to_le_bytes());
+        let first = bytes.get(name.len()..).unwrap_or_default();
+        digest[..8].copy_from_slice(&hash(first).to_le_bytes());
+        digest[8..].copy_from_slice(&hash(&bytes).to_le_bytes());
         digest
     });
     let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
@@ -147,11 +183,21 @@ pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Feat
 
 /// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
-    let joint = |c: char| matches!(c, '.' | ',' | ':' | '-' | '/');
-    text.split(move |c: char| !c.is_ascii_digit() && !joint(c)).filter_map(move |run| {
-        let run = run.trim_matches(joint);
-        let dated = run.contains([':', '-', '/']) || run.split('.').count() > 2;
-        (!run.is_empty() && !dated).then_some(run)
+    let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let rest = text.as_bytes().get(at..)?;
+            let start = at + rest.iter().position(u8::is_ascii_digit)?;
+            let run = text.as_bytes().get(start..)?;
+            let length = run.iter().position(|c| !c.is_ascii_digit() && !joint(*c));
+            at = start + length.unwrap_or(run.len());
+            let run = text.get(start..at)?.trim_end_matches(|c: char| c.is_ascii_punctuation());
+            let dated = run.contains([':', '-', '/']) || run.split('.').count() > 2;
+            if !dated {
+                return Some(run);
+            }
+        }
     })
 }
 
@@ -167,8 +213,13 @@ pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
         let end = rest.find(|c| !is_word(c) || is_cjk(c) != cjk).unwrap_or(rest.len());
         let (run, later) = rest.split_at(end);
         if cjk {
-            for token in JIEBA.cut(run, false) {
-                visit(token.word);
+            let mut run = run;
+            while !run.is_empty() {
+                let (piece, rest) = run.split_at(run.floor_char_boundary(MAX_RUN.min(run.len())));
+                run = rest;
+                for token in JIEBA.cut(piece, false) {
+                    visit(token.word);
+                }
             }
         } else {
             let word = run.trim_end_matches('\'');
@@ -179,32 +230,27 @@ pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
+/// Bytes that are segmented at once: a run without any punctuation is seldom so long, and its graph
+/// of words takes 50 times as much.
+const MAX_RUN: usize = 24_576;
+
 /// Bytes of the longest token.
 const MAX_WORD: usize = 255;
 
+#[inline]
 fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '\'' || is_mark(c)
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '\'';
+    }
+    matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}')
+        || c.is_alphanumeric()
+        || is_mark(c)
 }
 
 /// Combining marks belong to the letter before them (Hindi, Arabic, Thai vowels).
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{0591}'..='\u{05BD}' | '\u{064B}'..='\u{065F}'
         | '\u{0900}'..='\u{0903}' | '\u{093A}'..='\u{094F}' | '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}')
-}
-
-fn fold(text: &str) -> String {
-    let kept = text.chars().filter(|c| !is_invisible(*c)).map(|c| if c == '’' { '\'' } else { c });
-    let mut folded = String::with_capacity(text.len());
-    if is_nfkc_quick(text.chars()) == IsNormalized::Yes {
-        folded.extend(kept.flat_map(char::to_lowercase));
-    } else {
-        folded.extend(kept.nfkc().flat_map(char::to_lowercase));
-    }
-    folded
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{00AD}' | '\u{200B}'..='\u{200F}' | '\u{2060}' | '\u{FEFF}' | '\u{202A}'..='\u{202E}')
 }
 
 #[cfg(test)]
