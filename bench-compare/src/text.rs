@@ -35,6 +35,18 @@ pub fn run(folder: &str, rounds: usize) {
         web.push(part as f64 / b / 1e6);
     }
     println!("with sketch and digest: hapax-dedup {} MB/s; web-simhash from_text {} MB/s", measure::show(&mut whole), measure::show(&mut web));
+    let chars = || texts.iter().flat_map(|text| text.chars());
+    let han = chars().filter(|c| ('\u{4E00}'..='\u{9FFF}').contains(c)).count();
+    let language = if 2 * han > chars().filter(|c| c.is_alphabetic()).count() { "zh" } else { "en" };
+    let hash = FeatureHash::default();
+    let jieba = hapax_extract::jieba();
+    let (mut whole, mut cut) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let features = |text: &String| hapax_extract::features(text, language, |bytes| hash.hash(bytes)).words.len();
+        whole.push(rate(measure::seconds(|| texts.iter().map(features).sum::<usize>()).0));
+        cut.push(rate(measure::seconds(|| texts.iter().map(|text| jieba.cut(text, false).len()).sum::<usize>()).0));
+    }
+    println!("the crawler's features as {language}: {} MB/s; jieba-rs alone {} MB/s", measure::show(&mut whole), measure::show(&mut cut));
     let hashes: Vec<u64> = (0..1000u64).map(hapax_dedup::mix64).collect();
     let (mut fast, mut slow) = (Vec::new(), Vec::new());
     for _ in 0..rounds {

@@ -56,9 +56,11 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         let _ = url.set_username("");
         let _ = url.set_password(None);
     }
-    if let Some(host) = url.host_str().and_then(|host| host.strip_suffix('.')) {
-        let host = host.to_owned();
-        let _ = url.set_host(Some(&host));
+    if let Some(host) = url.host_str().filter(|host| host.ends_with('.')) {
+        let host = host.trim_end_matches('.').to_owned();
+        if url.set_host(Some(&host)).is_err() {
+            return Err(Rejected::Scheme);
+        }
     }
     if let Some(query) = url.query() {
         let kept: Vec<&str> =
@@ -108,6 +110,7 @@ mod tests {
             ("HTTP://A.Example:80/x/../y#top", "http://a.example/y"),
             ("http://user:pw@a.example/", "http://a.example/"),
             ("http://a.example./?", "http://a.example/"),
+            ("http:0l0../", "http://0l0/"),
             ("http://a.example/?utm_source=x&id=7&fbclid=q", "http://a.example/?id=7"),
             ("http://a.example/?UTM_Medium=x", "http://a.example/"),
             ("http://a.example/?b=2&a=1", "http://a.example/?b=2&a=1"),
