@@ -66,10 +66,13 @@ impl Server {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Every path that was asked for, in order; robots.txt left out.
+    /// Every page that was asked for, in order: not robots.txt, the usual sitemap, and probes.
     pub(crate) fn asked(&self) -> Vec<String> {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|path| *path != "/robots.txt").cloned().collect()
+        let own = |path: &&String| {
+            !matches!(path.as_str(), "/robots.txt" | "/sitemap.xml")
+                && !path.starts_with("/no-such-page-")
+        };
+        self.asked.lock().unwrap().iter().filter(own).cloned().collect()
     }
 
     /// From now on connections are refused.

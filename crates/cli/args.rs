@@ -71,6 +71,12 @@ pub(crate) struct CrawlArgs {
     /// Yes, remove it
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Ask for every known page again, and take in what has changed
+    #[arg(long, help_heading = "Job")]
+    pub(crate) recrawl: bool,
+    /// Say what would become of each seed, and fetch nothing but robots.txt
+    #[arg(long, help_heading = "Job")]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
 }
@@ -154,7 +160,7 @@ pub(crate) enum Command {
     },
     /// One page through every stage with each decision's reason; or why two pages are or are not duplicates
     #[command(
-        after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1"
+        after_help = "Examples:\n  crawl explain page.html\n  crawl explain page.html other.html --url http://a.example/1 --url http://b.example/1\n  crawl explain https://example.org/page --data crawl-data"
     )]
     Explain(ExplainArgs),
     /// From your own pages to a fitting distance and similarity: advice, changes nothing
@@ -221,9 +227,12 @@ pub(crate) enum Duplicates {
 /// What is to be explained.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExplainArgs {
-    /// HTML or text, also gzipped; - reads stdin
-    #[arg(value_name = "FILE")]
+    /// HTML or text, also gzipped; - reads stdin. A URL: what a crawl would do with it, without
+    /// fetching more than robots.txt
+    #[arg(value_name = "FILE_OR_URL")]
     pub(crate) first: PathBuf,
+    #[command(flatten)]
+    pub(crate) data: Data,
     /// The page it is compared with
     #[arg(value_name = "FILE")]
     pub(crate) second: Option<PathBuf>,

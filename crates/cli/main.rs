@@ -10,6 +10,7 @@ mod data;
 mod exit;
 mod output;
 mod settings;
+mod units;
 
 use std::process::ExitCode;
 

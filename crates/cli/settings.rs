@@ -7,8 +7,10 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use crate::exit::{USAGE, coded};
+use crate::units::{check_duration, check_size, parse_duration, parse_size};
 
 /// How far a crawl goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -94,6 +96,55 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "CIDR", help_heading = "Safety")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allow_private: Vec<String>,
+    /// Do not verify this host's TLS certificate (repeatable)
+    #[arg(long, value_name = "HOST", help_heading = "Safety")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) insecure: Vec<String>,
+    /// Send all requests through this proxy. It resolves names itself: of those, only address
+    /// literals are checked here
+    #[arg(long, env = "HAPAX_PROXY", value_name = "URL", help_heading = "Safety")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) proxy: Option<String>,
+    /// Send this header to the seeds' hosts, and to no other (repeatable)
+    #[arg(long, value_name = "NAME:VALUE", help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) header: Vec<String>,
+    /// Keep cookies in memory and send them back to the host they came from
+    #[arg(long, help_heading = "Requests")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) cookies: bool,
+    /// Time to connect [default: 10s]
+    #[arg(long, env = "HAPAX_CONNECT_TIMEOUT", value_name = "TIME", value_parser = check_duration, help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) connect_timeout: Option<String>,
+    /// Time between two pieces of a response [default: 15s]
+    #[arg(long, env = "HAPAX_READ_TIMEOUT", value_name = "TIME", value_parser = check_duration, help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) read_timeout: Option<String>,
+    /// Time of a whole request [default: 60s]
+    #[arg(long, env = "HAPAX_REQUEST_TIMEOUT", value_name = "TIME", value_parser = check_duration, help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) request_timeout: Option<String>,
+    /// Bytes of a body, on the wire and decoded [default: 10MiB]
+    #[arg(long, env = "HAPAX_MAX_BODY", value_name = "SIZE", value_parser = check_size, help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_body: Option<String>,
+    /// Redirects in a row [default: 5]
+    #[arg(long, env = "HAPAX_MAX_REDIRECTS", value_name = "N", help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_redirects: Option<u8>,
+    /// Pages of one host [default: none]
+    #[arg(long, env = "HAPAX_MAX_PAGES_PER_HOST", value_name = "N", help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_pages_per_host: Option<u64>,
+    /// Stop while so much of the disk is still free [default: 1GiB]
+    #[arg(long, env = "HAPAX_MIN_FREE_DISK", value_name = "SIZE", value_parser = check_size, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) min_free_disk: Option<String>,
+    /// Do not read sitemaps
+    #[arg(long, help_heading = "Scope")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) no_sitemaps: bool,
     /// Largest Hamming distance of near-duplicates, 0 to 7 [default: 3]
     #[arg(long, env = "HAPAX_DISTANCE", value_name = "K", help_heading = "Duplicates")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,6 +173,10 @@ pub(crate) struct Settings {
     #[arg(long, help_heading = "Output")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) no_index: bool,
+    /// Fetch and follow links only: no text, no duplicates, no WARC, no index
+    #[arg(long, help_heading = "Output")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) links_only: bool,
 }
 
 impl Settings {
@@ -155,6 +210,18 @@ impl Settings {
             contact: self.contact.or(other.contact),
             ignore_robots: list(self.ignore_robots, other.ignore_robots),
             allow_private: list(self.allow_private, other.allow_private),
+            insecure: list(self.insecure, other.insecure),
+            proxy: self.proxy.or(other.proxy),
+            header: list(self.header, other.header),
+            cookies: self.cookies || other.cookies,
+            connect_timeout: self.connect_timeout.or(other.connect_timeout),
+            read_timeout: self.read_timeout.or(other.read_timeout),
+            request_timeout: self.request_timeout.or(other.request_timeout),
+            max_body: self.max_body.or(other.max_body),
+            max_redirects: self.max_redirects.or(other.max_redirects),
+            max_pages_per_host: self.max_pages_per_host.or(other.max_pages_per_host),
+            min_free_disk: self.min_free_disk.or(other.min_free_disk),
+            no_sitemaps: self.no_sitemaps || other.no_sitemaps,
             distance: self.distance.or(other.distance),
             similarity: self.similarity.or(other.similarity),
             similarity_same_host: self.similarity_same_host.or(other.similarity_same_host),
@@ -162,6 +229,7 @@ impl Settings {
             recipe: self.recipe.or(other.recipe),
             no_warc: self.no_warc || other.no_warc,
             no_index: self.no_index || other.no_index,
+            links_only: self.links_only || other.links_only,
         }
     }
 
@@ -182,6 +250,69 @@ impl Settings {
             None => format!("hapax/{version}"),
         };
         (agent, "hapax".to_owned())
+    }
+
+    /// Limits of each request.
+    pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
+        let default = hapax_fetch::Limits::default();
+        let time =
+            |text: &Option<String>, default| text.as_deref().map_or(Ok(default), parse_duration);
+        let max_body = self.max_body.as_deref().map(parse_size).transpose()?;
+        Ok(hapax_fetch::Limits {
+            connect_timeout: time(&self.connect_timeout, default.connect_timeout)?,
+            read_timeout: time(&self.read_timeout, default.read_timeout)?,
+            total_timeout: time(&self.request_timeout, default.total_timeout)?,
+            max_body: max_body
+                .map_or(default.max_body, |max| usize::try_from(max).unwrap_or(usize::MAX)),
+            ..default
+        })
+    }
+
+    /// How requests are made; `seeds` are who may see `--header`.
+    pub(crate) fn fetcher(
+        &self,
+        guard: hapax_fetch::AddressGuard,
+        seeds: &[Url],
+    ) -> Result<hapax_fetch::Options> {
+        let proxy = self.proxy.as_deref().map(|text| {
+            let proxy =
+                Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
+            proxy.ok_or_else(|| {
+                coded(USAGE, format!("--proxy {text:?}: write it like http://proxy.example:3128"))
+            })
+        });
+        let header = |text: &String| {
+            let (name, value) = text.split_once(':').ok_or_else(|| {
+                coded(USAGE, format!("--header {text:?}: write it like \"Accept-Language: de\""))
+            })?;
+            Ok((name.trim().to_owned(), value.trim().to_owned()))
+        };
+        Ok(hapax_fetch::Options {
+            user_agent: self.agent().0,
+            limits: self.limits()?,
+            guard,
+            proxy: proxy.transpose()?,
+            insecure: self.insecure.clone(),
+            headers: self.header.iter().map(header).collect::<Result<_>>()?,
+            header_hosts: seeds.iter().map(hapax_fetch::host_and_port).collect(),
+            cookies: self.cookies,
+        })
+    }
+
+    /// Which addresses may be dialled.
+    pub(crate) fn guard(&self, seeds: &[Url]) -> Result<hapax_fetch::AddressGuard> {
+        let mut guard = hapax_fetch::AddressGuard::default();
+        for cidr in &self.allow_private {
+            let net = cidr.parse().map_err(|_| {
+                coded(
+                    USAGE,
+                    format!("--allow-private {cidr:?} is no network: write it like 10.0.0.0/8"),
+                )
+            })?;
+            guard.allow.push(net);
+        }
+        seeds.iter().for_each(|seed| guard.allow_seed(seed));
+        Ok(guard)
     }
 
     /// What fingerprints are made of.
@@ -250,79 +381,9 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-fn check_duration(text: &str) -> Result<String, String> {
-    parse_duration(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
-}
-
-fn check_size(text: &str) -> Result<String, String> {
-    parse_size(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
-}
-
-/// `500ms`, `1s`, `1.5s`, `2m`, `3h`, `1d`; `0` needs no unit.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
-    let (value, unit) = split_unit(text);
-    let factor = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86_400.0,
-        "" if value == "0" => 0.0,
-        _ => {
-            return Err(coded(
-                USAGE,
-                format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"),
-            ));
-        }
-    };
-    let seconds = value.parse::<f64>().ok().map(|value| value * factor);
-    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| {
-        coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))
-    })
-}
-
-/// `100`, `64KiB`, `1.5MiB`, `2GB`.
-pub(crate) fn parse_size(text: &str) -> Result<u64> {
-    let (value, unit) = split_unit(text);
-    let factor: f64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1.0,
-        "kib" | "k" => 1024.0,
-        "mib" | "m" => 1024f64.powi(2),
-        "gib" | "g" => 1024f64.powi(3),
-        "tib" | "t" => 1024f64.powi(4),
-        "kb" => 1e3,
-        "mb" => 1e6,
-        "gb" => 1e9,
-        "tb" => 1e12,
-        _ => return Err(coded(USAGE, format!("{text:?} is no size: write it like 64MiB, 2GB"))),
-    };
-    let value = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-    value
-        .map(|value| (value * factor) as u64)
-        .ok_or_else(|| coded(USAGE, format!("{text:?} is no size: write it like 64MiB, 2GB")))
-}
-
-fn split_unit(text: &str) -> (&str, &str) {
-    let text = text.trim();
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (value, unit) = text.split_at(at);
-    (value.trim(), unit)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn units_are_read() {
-        assert_eq!(parse_duration("1.5s").unwrap(), Duration::from_millis(1500));
-        assert_eq!(parse_duration("0").unwrap(), Duration::ZERO);
-        assert_eq!(parse_duration("2h").unwrap(), Duration::from_secs(7200));
-        assert!(parse_duration("5").is_err() && parse_duration("-1s").is_err());
-        assert_eq!(parse_size("64MiB").unwrap(), 64 << 20);
-        assert_eq!(parse_size("2kB").unwrap(), 2000);
-        assert!(parse_size("many").is_err());
-    }
 
     #[test]
     fn a_flag_wins_over_the_file_and_a_wrong_name_is_guessed() {

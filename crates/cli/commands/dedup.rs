@@ -79,15 +79,7 @@ impl Item {
         }
         document.canonical = None;
         let body = bytes::Bytes::from(body);
-        let response = Response {
-            url: url.clone(),
-            status: 200,
-            headers: Vec::new(),
-            raw: body.clone(),
-            body,
-            peer: None,
-            took: Duration::ZERO,
-        };
+        let response = Response::stored(url.clone(), 200, Vec::new(), body);
         let mut page =
             PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
         page.key = Some(self.id.clone());

@@ -63,7 +63,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     }
     let settings =
         Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
-    let summary = resume(&data, seeds, settings, common)?;
+    let summary = resume(&data, seeds, settings, false, common)?;
     if !common.quiet {
         print_summary(&summary)?;
         let data = shown(&folder);

@@ -58,10 +58,7 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
 
 fn open(path: &Path, url: Option<&String>, without: &str, recipe: Recipe) -> Result<Page> {
     let name = path.display().to_string();
-    let bytes = read(path).map_err(|error| {
-        let hint = if name.contains("://") { " (explain reads files)" } else { "" };
-        coded(BAD_INPUT, format!("{name}: {error}{hint}"))
-    })?;
+    let bytes = read(path).map_err(|error| coded(BAD_INPUT, format!("{name}: {error}")))?;
     let address = url.map_or(without, String::as_str);
     let url = Url::parse(address).with_context(|| format!("--url {address}"))?;
     // A file has no content type: its bytes say what it is.

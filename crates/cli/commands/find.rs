@@ -13,7 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Common, FindArgs};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::settings::parse_size;
+use crate::units::parse_size;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use url::Url;
 
+use super::explain_url;
 use crate::args::{Common, CrawlArgs};
 use crate::crawl::{Job, Summary, crawl, print_summary, read_seeds};
 use crate::data::DataDir;
@@ -29,6 +30,14 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
         return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
     }
+    settings.limits()?;
+    if args.dry_run {
+        let saved = crate::data::saved(&args.data.data)?.unwrap_or_default();
+        let seeds = seeds.unwrap_or_else(|| {
+            saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect()
+        });
+        return explain_url::dry_run(&seeds, settings.or(saved.settings), &args.data.data);
+    }
     let data = DataDir::open(&args.data.data)?;
     if args.fresh {
         let holds_something = data.saved().map_or(true, |saved| saved.is_some());
@@ -43,7 +52,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         }
         data.clear()?;
     }
-    let summary = resume(&data, seeds.unwrap_or_default(), settings, common)?;
+    let summary = resume(&data, seeds.unwrap_or_default(), settings, args.recrawl, common)?;
     if !common.quiet {
         print_summary(&summary)?;
     }
@@ -55,6 +64,7 @@ pub(super) fn resume(
     data: &DataDir,
     seeds: Vec<Url>,
     flags: Settings,
+    recrawl: bool,
     common: &Common,
 ) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
@@ -68,7 +78,7 @@ pub(super) fn resume(
     data.save(all.iter().map(Url::to_string).collect(), &settings)?;
     warn_without_contact(&all, &settings);
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    crawl(data, &Job { seeds: all, settings, progress })
+    crawl(data, &Job { seeds: all, settings, progress, recrawl })
 }
 
 /// A crawl of strangers' hosts should say whom to ask about it.

@@ -7,6 +7,7 @@ mod demo;
 mod demo_site;
 mod duplicates;
 mod explain;
+mod explain_url;
 mod extract;
 mod find;
 mod input;
@@ -51,7 +52,10 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Explain(args)) => {
             let settings = main_job::with_file(args.settings.clone(), &common)?;
-            explain::run(&args, &settings)
+            match explain_url::is_url(&args.first) {
+                Some(url) => explain_url::run(&url, settings, &args.data.data, args.json),
+                None => explain::run(&args, &settings),
+            }
         }
         Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Check { json, data }) => check::run(json, &data.data),

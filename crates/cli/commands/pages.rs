@@ -14,7 +14,7 @@ use url::Url;
 use super::dedup::Item;
 use super::input::read_file;
 use crate::args::Common;
-use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
+use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats, Unread};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{duration, escape, number};
@@ -178,15 +178,8 @@ impl Line {
                     continue;
                 }
             };
-            let response = Response {
-                url: url.clone(),
-                status,
-                headers,
-                raw: raw.into(),
-                body: body.into(),
-                peer: None,
-                took: Duration::ZERO,
-            };
+            let mut response = Response::stored(url.clone(), status, headers, raw.into());
+            response.body = body.into();
             self.add(url, response, SystemTime::now())?;
         }
     }
@@ -232,13 +225,15 @@ impl Line {
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);
         let recipe = self.committer.recipe();
-        let work = |results: &mut Vec<(usize, Option<PageWork>)>| loop {
-            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let Some((url, response, time)) = chunk.get(index) else { return };
-            results
-                .push((index, PageWork::read(None, url.clone(), response.clone(), *time, recipe)));
+        let read = |(url, response, time): &(Url, Response, SystemTime)| {
+            PageWork::read(None, url.clone(), response.clone(), *time, recipe, "hapax")
         };
-        let mut all: Vec<(usize, Option<PageWork>)> = std::thread::scope(|scope| {
+        let work = |results: &mut Vec<(usize, Result<PageWork, Unread>)>| loop {
+            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(page) = chunk.get(index) else { return };
+            results.push((index, read(page)));
+        };
+        let mut all: Vec<(usize, Result<PageWork, Unread>)> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..workers)
                 .map(|_| {
                     scope.spawn(|| {
@@ -254,17 +249,16 @@ impl Line {
         all.sort_by_key(|(index, _)| *index);
         for (index, page) in all {
             match page {
-                Some(page) => {
+                Ok(page) => {
                     if let Outcome::Known = self.committer.page(&page)? {
                         self.known += 1;
                     }
                     self.done += 1;
                     self.committer.maybe_commit()?;
                 }
-                None => {
-                    let Some((url, response, _)) = chunk.get(index) else { continue };
-                    let kind = response.header("content-type").unwrap_or("none").to_owned();
-                    self.skip(url, "content-type", &kind)?;
+                Err(unread) => {
+                    let Some((url, ..)) = chunk.get(index) else { continue };
+                    self.skip(url, unread.reason, &unread.detail)?;
                 }
             }
         }
@@ -292,16 +286,7 @@ fn response(url: &Url, content_type: &str, body: Vec<u8>) -> Response {
         ("content-type".to_owned(), content_type.as_bytes().to_vec()),
         ("content-length".to_owned(), body.len().to_string().into_bytes()),
     ];
-    let raw = bytes::Bytes::from(body);
-    Response {
-        url: url.clone(),
-        status: 200,
-        headers,
-        body: raw.clone(),
-        raw,
-        peer: None,
-        took: Duration::ZERO,
-    }
+    Response::stored(url.clone(), 200, headers, body.into())
 }
 
 /// Undoes chunked transfer coding, which some crawlers leave in their records.

@@ -10,12 +10,14 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use hapax_dedup::{Level, Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
+use hapax_fetch::Response;
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Page, Searcher};
 use serde::{Deserialize, Serialize};
 
 use super::decide::{TextCache, dedup_document, examples, stored_text};
+use super::fetch::{VALIDATORS, validators_note};
 use super::log::{Discarded, DiscardedOf, Log, Skipped};
 use super::page::PageWork;
 use super::stats::{PageCounts, Stats};
@@ -44,6 +46,8 @@ struct SkipPosition {
     finished: bool,
     /// Hosts that came into the scope because a seed moved there.
     moved_seeds: Vec<String>,
+    /// A look at all known pages is under way.
+    recrawl: bool,
 }
 
 /// Which stores a job uses, and how.
@@ -60,6 +64,8 @@ pub(crate) struct Parts {
 
 /// Memory of the dedup store before it writes a segment.
 const DEDUP_MEMORY: usize = 32 << 20;
+/// Under this name the frontier remembers how many pages of a host were fetched.
+const HOST_PAGES: &str = "pages";
 /// A group of pages is committed at this size or age.
 const GROUP_PAGES: u64 = 1000;
 const GROUP_AGE: Duration = Duration::from_secs(2);
@@ -85,6 +91,8 @@ pub(crate) struct Committer {
     skipped_elsewhere: u64,
     /// Where seeds moved to, earlier runs included.
     pub(super) moved_seeds: Vec<String>,
+    /// Known pages are looked at again.
+    pub(super) recrawl: bool,
     threshold: u32,
     recipe: Recipe,
     before: Duration,
@@ -165,6 +173,7 @@ impl Committer {
             archived: (pages.warc_file, pages.warc_length),
             skipped_elsewhere: pages.skipped,
             moved_seeds: skips.moved_seeds,
+            recrawl: skips.recrawl,
             threshold: parts.policy.distance,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
@@ -173,6 +182,12 @@ impl Committer {
             since: Instant::now(),
         };
         committer.stats.restore(pages.counts, skips.counts);
+        if let Some(frontier) = &committer.frontier {
+            frontier.notes(HOST_PAGES, |host, pages| {
+                let pages = pages.try_into().map_or(0, u64::from_le_bytes);
+                committer.stats.restore_host(host, pages);
+            })?;
+        }
         Ok(committer)
     }
 
@@ -194,9 +209,15 @@ impl Committer {
     pub(crate) fn page(&mut self, page: &PageWork) -> Result<Outcome> {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
-        if self.store.id_of(key.as_bytes())?.is_some() {
-            self.finish(page.lease.as_ref());
-            return Ok(Outcome::Known);
+        if let Some(known) = self.store.id_of(key.as_bytes())? {
+            if !self.recrawl || self.is_unchanged(known, page)? {
+                if self.recrawl {
+                    self.stats.update(|counts| counts.unchanged += 1);
+                }
+                self.finish(page.lease.as_ref());
+                return Ok(Outcome::Known);
+            }
+            self.forget(known)?;
         }
         let document = dedup_document(page, key.as_bytes());
         let best = self.store.matches(&document)?.into_iter().next();
@@ -214,6 +235,10 @@ impl Committer {
                 Outcome::Duplicate(best)
             }
         };
+        if let Some(lease) = &page.lease {
+            self.stats.host_page(&lease.host);
+            self.remember_validators(page, &outcome);
+        }
         self.stats.update(|counts| {
             counts.fetched += 1;
             counts.bytes += page.response.raw.len() as u64;
@@ -332,8 +357,68 @@ impl Committer {
             }
         };
         let Some(warc) = &mut self.warc else { return Ok(None) };
-        let location = warc.append(&kind, &page.response, page.time, &record_id(id));
+        let mut told = vec![
+            ("fingerprint", page.fingerprint.to_string()),
+            ("recipe", self.recipe.name().to_owned()),
+            ("charset", page.document.charset.to_owned()),
+            ("language", page.document.language.to_owned()),
+        ];
+        if let Some(lease) = &page.lease {
+            told.push(("depth", lease.entry.depth.to_string()));
+            told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
+        }
+        let location = warc.append(&kind, &page.response, page.time, &record_id(id), &told);
         location.map(Some).context("pages/")
+    }
+
+    /// Whether a known page still says what it said, and the page it duplicates is still there.
+    fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
+        let Some(record) = self.store.record(id)? else { return Ok(false) };
+        let of_is_there = match record.of {
+            Some(of) => self.store.record(of)?.is_some(),
+            None => true,
+        };
+        Ok(of_is_there && record.digest == page.basis.features.digest)
+    }
+
+    /// Takes a page out of tables and index: another version of it comes.
+    fn forget(&mut self, id: u64) -> Result<()> {
+        self.store.delete(id)?;
+        self.kept.remove(&id);
+        if let Some(index) = &mut self.index {
+            index.delete(id)?;
+        }
+        Ok(())
+    }
+
+    /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
+    /// that stands for them may have changed.
+    fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
+        let Some(frontier) = &self.frontier else { return };
+        if matches!(outcome, Outcome::New)
+            && let Some(note) = validators_note(&page.response)
+        {
+            frontier.note(page.url.as_str(), VALIDATORS, note);
+        }
+    }
+
+    /// The server says that a page is still what was fetched before.
+    pub(crate) fn unchanged(&mut self, lease: &Lease, response: &Response) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        if let Some(id) = self.store.id_of(url.as_bytes())? {
+            let date = self.place_of(id).map(|(_, date)| date);
+            let refers = RefersTo { record: record_id(id), url: url.to_owned(), date };
+            let time = SystemTime::now();
+            let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            if let Some(warc) = &mut self.warc {
+                let kind = RecordKind::RevisitUnchanged(refers);
+                let record = format!("{}:{seconds}", record_id(id));
+                warc.append(&kind, response, time, &record, &[]).context("pages/")?;
+            }
+        }
+        self.stats.update(|counts| counts.unchanged += 1);
+        self.finish(Some(lease));
+        Ok(())
     }
 
     /// A redirect: logged as an alias of its target.
@@ -391,6 +476,9 @@ impl Committer {
 
     /// A page that was fetched and must not be used: counted, not kept.
     pub(crate) fn unused(&mut self, page: &PageWork) {
+        if let Some(lease) = &page.lease {
+            self.stats.host_page(&lease.host);
+        }
         self.stats.update(|counts| {
             counts.fetched += 1;
             counts.bytes += page.response.raw.len() as u64;
@@ -433,12 +521,16 @@ impl Committer {
         }
         self.store.commit(&serde_json::to_vec(&position)?)?;
         if let Some(frontier) = &self.frontier {
+            self.stats.changed_hosts(|host, pages| {
+                frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
+            });
             let position = SkipPosition {
                 skipped,
                 counts: self.stats.skipped(),
                 elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
                 finished,
                 moved_seeds: self.moved_seeds.clone(),
+                recrawl: self.recrawl && !finished,
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }

@@ -1,49 +1,70 @@
-//! One lease: robots, request, extraction; the answer goes to the commit thread.
+//! One lease: address, robots, request, extraction; the answer goes to the commit thread.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
-use hapax_fetch::{Fetcher, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Frontier, Lease};
-use tokio::sync::{OnceCell, Semaphore, mpsc};
+use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
+use hapax_frontier::{EntryKind, Frontier, Lease, host_key, url_key};
+use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
-use super::page::PageWork;
+use super::page::{PageWork, Unread};
+use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::stats::Stats;
 
 /// What a lease came to.
 #[derive(Debug)]
 pub(super) enum Message {
     Page(Box<PageWork>),
+    Sitemap {
+        lease: Lease,
+        sitemap: Sitemap,
+    },
     Redirect {
         lease: Lease,
         target: Url,
+    },
+    /// The host says that this URL is the same as another one.
+    Clean {
+        lease: Lease,
+        target: Url,
+    },
+    /// It is still what was fetched before.
+    Unchanged {
+        lease: Lease,
+        response: Box<Response>,
     },
     Skip {
         lease: Lease,
         reason: &'static str,
         detail: String,
     },
+    /// Nothing to say about it.
+    Quiet {
+        lease: Lease,
+    },
     /// Given up for this run, tried again in the next.
     Defer {
         lease: Lease,
         reason: &'static str,
         detail: String,
+        failure: bool,
     },
-    /// The lease went back to its queue.
-    Again,
+    /// The lease went back to its queue; the URL of a host that was given up by that.
+    Again {
+        down: Option<Url>,
+    },
 }
 
-/// robots.txt asks for a longer pause: the host is skipped.
-const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
-/// Tries of a request that failed in passing, and of robots.txt.
+/// Tries of a request that failed in passing.
 const MAX_ATTEMPTS: u8 = 2;
-const ROBOTS_WAITS: [Duration; 3] =
-    [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
-/// A Retry-After beyond this is not waited for.
+/// A Retry-After beyond this is not waited for in this run.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// Under this name the frontier remembers by what a stored copy is known.
+pub(super) const VALIDATORS: &str = "validators";
+/// Bytes of each of them.
+const MAX_VALIDATOR: usize = 256;
 
 /// What all fetch tasks share.
 #[derive(Debug)]
@@ -54,19 +75,15 @@ pub(super) struct Shared {
     pub(super) agent: String,
     pub(super) recipe: Recipe,
     pub(super) ignore_robots: Vec<String>,
+    pub(super) delay: Duration,
     pub(super) retry_wait: Duration,
-    pub(super) robots: Mutex<HashMap<String, Arc<OnceCell<HostRule>>>>,
+    pub(super) rules: HostRules,
+    pub(super) sitemaps: bool,
+    pub(super) links_only: bool,
+    pub(super) recrawl: bool,
+    pub(super) max_pages_per_host: u64,
     /// Extraction runs on this many threads at a time.
     pub(super) extractors: Arc<Semaphore>,
-}
-
-/// What robots.txt means for a host in this run.
-#[derive(Clone, Debug)]
-pub(super) enum HostRule {
-    Rules(Robots),
-    Unreachable(String),
-    Refused,
-    TooSlow(Duration),
 }
 
 /// Works on one lease to its end. The message is always sent, so that the lease is accounted for.
@@ -78,133 +95,189 @@ pub(super) async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sende
 
 async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let url = lease.entry.url.clone();
-    if !shared.fetcher.guard().permits_url(&url) {
-        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
-        return Message::Skip {
-            lease,
-            reason: "private-address",
-            detail: "not a public address".into(),
+    match shared.fetcher.address(&url).await {
+        Ok(Some(ip)) if !lease.has_address => {
+            if !shared.frontier.set_address(&lease, ip, Instant::now()) {
+                shared.frontier.put_back(lease);
+                return Message::Again { down: None };
+            }
+        }
+        Ok(_) => {}
+        Err(error) => return failed(shared, lease, Duration::ZERO, &error),
+    }
+    if let Err(message) = ask_robots(shared, &lease).await {
+        let lease = || lease.clone();
+        return match message {
+            Refusal::Skip(reason, detail) => {
+                shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
+                Message::Skip { lease: lease(), reason, detail }
+            }
+            Refusal::Defer(reason, detail) => {
+                Message::Defer { lease: lease(), reason, detail, failure: false }
+            }
+            Refusal::Clean(target) => {
+                shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
+                Message::Clean { lease: lease(), target }
+            }
         };
     }
-    if let Err((reason, detail, again)) = ask_robots(shared, &lease).await {
-        if again {
-            return Message::Defer { lease, reason, detail };
-        }
+    if lease.entry.kind == EntryKind::Page
+        && shared.stats.host_pages(&lease.host) >= shared.max_pages_per_host
+    {
         shared.frontier.free(&lease, Duration::ZERO, Instant::now());
-        return Message::Skip { lease, reason, detail };
+        let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
+        return Message::Skip { lease, reason: "budget", detail };
     }
+    let known =
+        if shared.recrawl { validators(&shared.frontier, &url) } else { Validators::default() };
     let started = Instant::now();
-    let response = match shared.fetcher.get(&url).await {
+    let response = match shared.fetcher.get_if_changed(&url, &known).await {
         Ok(response) => response,
-        Err(error) if error.is_transient() && lease.attempts < MAX_ATTEMPTS => {
-            return retry(shared, lease, None);
-        }
-        Err(error) if error.is_transient() => {
-            return Message::Defer { lease, reason: error.reason(), detail: error.to_string() };
-        }
-        Err(error) => {
-            shared.frontier.free(&lease, started.elapsed(), Instant::now());
-            return Message::Skip { lease, reason: error.reason(), detail: error.to_string() };
-        }
+        Err(error) => return failed(shared, lease, started.elapsed(), &error),
     };
     shared.stats.response(response.raw.len());
-    let status = response.status;
-    if (status == 429 || status >= 500) && lease.attempts < MAX_ATTEMPTS {
-        let wait = response.header("retry-after").and_then(|v| v.trim().parse::<u64>().ok());
-        let wait = wait.map(Duration::from_secs).filter(|wait| *wait <= MAX_RETRY_AFTER);
-        return retry(shared, lease, wait);
+    answered(shared, lease, response, started.elapsed()).await
+}
+
+/// A request that gave no response.
+fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Error) -> Message {
+    if error.is_transient() {
+        if lease.attempts < MAX_ATTEMPTS {
+            return retry(shared, lease, None, true);
+        }
+        let (reason, detail) = (error.reason(), error.to_string());
+        return Message::Defer { lease, reason, detail, failure: true };
     }
-    shared.frontier.free(&lease, started.elapsed(), Instant::now());
+    shared.frontier.free(&lease, took, Instant::now());
+    Message::Skip { lease, reason: error.reason(), detail: error.to_string() }
+}
+
+async fn answered(
+    shared: &Arc<Shared>,
+    lease: Lease,
+    response: Response,
+    took: Duration,
+) -> Message {
+    let status = response.status;
+    if status == 429 || status >= 500 {
+        let wait = response.retry_after(SystemTime::now());
+        if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
+            let detail = format!("status {status}: wait {} s", wait.as_secs());
+            return Message::Defer { lease, reason: "retry-after", detail, failure: true };
+        }
+        if lease.attempts < MAX_ATTEMPTS {
+            return retry(shared, lease, wait, status != 429);
+        }
+    }
+    shared.frontier.free(&lease, took, Instant::now());
+    if status == 304 {
+        return Message::Unchanged { lease, response: Box::new(response) };
+    }
     if let Some(target) = response.redirect() {
         return Message::Redirect { lease, target };
     }
-    match status {
-        200 | 203 => {}
-        400..=499 => {
-            return Message::Skip { lease, reason: "http-4xx", detail: format!("status {status}") };
+    let reason = match status {
+        200 | 203 => return read(shared, lease, response).await,
+        // Nobody named the usual place of a sitemap, and a probe should find nothing.
+        400..=499
+            if lease.entry.kind == EntryKind::Probe
+                || lease.entry.kind == EntryKind::Sitemap
+                    && lease.entry.url.path() == USUAL_SITEMAP =>
+        {
+            return Message::Quiet { lease };
         }
-        500..=599 => {
-            return Message::Skip { lease, reason: "http-5xx", detail: format!("status {status}") };
-        }
-        _ => {
-            return Message::Skip {
-                lease,
-                reason: "http-other",
-                detail: format!("status {status}"),
-            };
-        }
-    }
-    let time = SystemTime::now();
-    let content_type = response.header("content-type").unwrap_or("none").to_owned();
+        400..=499 => "http-4xx",
+        500..=599 => "http-5xx",
+        _ => "http-other",
+    };
+    Message::Skip { lease, reason, detail: format!("status {status}") }
+}
+
+/// Text to a document, on a thread of its own.
+async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message {
     let permit = Arc::clone(&shared.extractors).acquire_owned().await;
-    let copy = lease.clone();
-    let recipe = shared.recipe;
+    let (copy, shared) = (lease.clone(), Arc::clone(shared));
     let read = tokio::task::spawn_blocking(move || {
         let _permit = permit;
-        PageWork::read(Some(copy), url, response, time, recipe)
+        let time = SystemTime::now();
+        let url = lease.entry.url.clone();
+        if lease.entry.kind == EntryKind::Sitemap {
+            let sitemap = Sitemap::parse(&url, &response.body, &SitemapLimits::default());
+            return Message::Sitemap { lease, sitemap };
+        }
+        let read = if shared.links_only { PageWork::links } else { PageWork::read };
+        let again = lease.clone();
+        match read(Some(lease), url, response, time, shared.recipe, &shared.agent) {
+            Ok(page) => Message::Page(Box::new(page)),
+            Err(Unread { reason, detail }) => Message::Skip { lease: again, reason, detail },
+        }
     })
     .await;
-    match read {
-        Ok(Some(page)) => Message::Page(Box::new(page)),
-        Ok(None) => Message::Skip { lease, reason: "content-type", detail: content_type },
-        Err(error) => Message::Skip { lease, reason: "extraction", detail: error.to_string() },
-    }
+    read.unwrap_or_else(|error| Message::Skip {
+        lease: copy,
+        reason: "extraction",
+        detail: error.to_string(),
+    })
 }
 
-fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>) -> Message {
-    let wait = wait.unwrap_or(shared.retry_wait * (1 << lease.attempts.min(6)));
-    shared.frontier.retry(lease, wait, Instant::now());
-    Message::Again
+fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {
+    let url = lease.entry.url.clone();
+    let wait = wait.unwrap_or_else(|| {
+        let base = shared.retry_wait * (1 << lease.attempts.min(6));
+        // Three quarters to five quarters, so that what failed together does not come again together.
+        let jitter = url_key(url.as_str()) as u32 % 1000;
+        base.mul_f64(0.75 + f64::from(jitter) / 2000.0)
+    });
+    let down = shared.frontier.retry(lease, wait, failure, Instant::now());
+    Message::Again { down: down.then_some(url) }
 }
 
-/// Whether the host's robots.txt lets the lease pass; the error's last part says whether the URL is
-/// to be tried again in the next run.
-async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), (&'static str, String, bool)> {
-    if shared.ignore_robots.contains(&lease.host) {
+enum Refusal {
+    Skip(&'static str, String),
+    Defer(&'static str, String),
+    Clean(Url),
+}
+
+/// Whether the host's robots.txt lets the lease pass.
+async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
+    if shared.ignore_robots.contains(&host_key(&lease.entry.url)) {
         return Ok(());
     }
-    let cell = {
-        let mut robots = shared.robots.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(robots.entry(lease.host.clone()).or_default())
-    };
-    let rule = cell.get_or_init(|| host_rule(shared, lease)).await;
-    match rule {
+    match shared.rules.of(shared, lease).await {
         HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
-            (true, _) => Ok(()),
+            (true, _) => {
+                rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Refusal::Clean(url)))
+            }
             (false, line) => {
                 let line = line.map_or(String::new(), |line| format!("robots.txt, line {line}"));
-                Err(("robots", line, false))
+                Err(Refusal::Skip("robots", line))
             }
         },
         HostRule::Unreachable(why) => {
-            Err(("robots-unreachable", format!("{why}; tried again at the next run"), true))
+            Err(Refusal::Defer("robots-unreachable", format!("{why}; tried again at the next run")))
         }
-        HostRule::Refused => Err(("private-address", "not a public address".into(), false)),
-        HostRule::TooSlow(delay) => Err((
+        HostRule::Refused => Err(Refusal::Skip("private-address", "not a public address".into())),
+        HostRule::TooSlow(delay) => Err(Refusal::Skip(
             "crawl-delay",
             format!("robots.txt asks for {} s between requests", delay.as_secs()),
-            false,
         )),
     }
 }
 
-async fn host_rule(shared: &Shared, lease: &Lease) -> HostRule {
-    let mut last = String::new();
-    for wait in ROBOTS_WAITS {
-        tokio::time::sleep(wait).await;
-        match fetch_robots(&shared.fetcher, &lease.entry.url, &shared.agent).await {
-            RobotsAnswer::Rules(rules) => {
-                if let Some(delay) = rules.crawl_delay {
-                    if delay > MAX_CRAWL_DELAY {
-                        return HostRule::TooSlow(delay);
-                    }
-                    shared.frontier.set_delay(&lease.host, delay);
-                }
-                return HostRule::Rules(rules);
-            }
-            RobotsAnswer::Refused => return HostRule::Refused,
-            RobotsAnswer::Unreachable(why) => last = why,
-        }
-    }
-    HostRule::Unreachable(last)
+/// By what the stored copy of a URL is known.
+fn validators(frontier: &Frontier, url: &Url) -> Validators {
+    let note = frontier.note_of(url.as_str(), VALIDATORS).ok().flatten().unwrap_or_default();
+    let note = String::from_utf8(note).unwrap_or_default();
+    let (etag, last_modified) = note.split_once('\n').unwrap_or_default();
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Validators { etag: some(etag), last_modified: some(last_modified) }
+}
+
+/// The same, as it is remembered; `None` where the server gave none.
+pub(super) fn validators_note(response: &Response) -> Option<Vec<u8>> {
+    let value =
+        |name: &str| response.header(name).filter(|v| v.len() <= MAX_VALIDATOR).unwrap_or_default();
+    let (etag, last_modified) = (value("etag"), value("last-modified"));
+    let any = !etag.is_empty() || !last_modified.is_empty();
+    any.then(|| format!("{etag}\n{last_modified}").into_bytes())
 }

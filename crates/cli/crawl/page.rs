@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule};
-use hapax_extract::{Basis, Document, Limits, Recipe, Tie, extract, extract_plain};
+use hapax_extract::{Basis, Document, Limits, Recipe, Tie, extract, extract_plain, links};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
 use url::Url;
@@ -69,29 +69,33 @@ pub(crate) fn read_document(
 }
 
 impl PageWork {
-    /// Reads a response; `None` if it holds no text that Hapax reads.
+    /// Reads a response.
+    ///
+    /// # Errors
+    /// If it holds no text that Hapax reads.
     pub(crate) fn read(
         lease: Option<Lease>,
         url: Url,
         response: Response,
         time: SystemTime,
         recipe: Recipe,
-    ) -> Option<Self> {
-        let content_type = response.header("content-type");
-        let kind = kind(content_type, &response.body)?;
-        let mut document = read_document(kind, &url, content_type, &response.body);
-        for (_, value) in response.headers.iter().filter(|(name, _)| name == "x-robots-tag") {
-            let value = String::from_utf8_lossy(value);
-            // `otherbot: noindex` speaks to another robot.
-            match value.split_once(':') {
-                Some((agent, rest)) if agent.trim().eq_ignore_ascii_case("hapax") => {
-                    document.robots.read(rest);
-                }
-                Some((agent, _)) if !agent.contains(',') => {}
-                _ => document.robots.read(&value),
-            }
-        }
-        Some(Self::from_document(lease, url, response, document, time, recipe))
+        agent: &str,
+    ) -> Result<Self, Unread> {
+        let document = document(&url, &response, agent, true)?;
+        Ok(Self::from_document(lease, url, response, document, time, recipe))
+    }
+
+    /// The same for its links alone.
+    pub(crate) fn links(
+        lease: Option<Lease>,
+        url: Url,
+        response: Response,
+        time: SystemTime,
+        recipe: Recipe,
+        agent: &str,
+    ) -> Result<Self, Unread> {
+        let document = document(&url, &response, agent, false)?;
+        Ok(Self::from_document(lease, url, response, document, time, recipe))
     }
 
     /// Fingerprints a document.
@@ -120,6 +124,89 @@ impl PageWork {
             key,
         }
     }
+}
+
+/// Why a response is no page.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    pub(crate) reason: &'static str,
+    pub(crate) detail: String,
+}
+
+/// Beyond this share of characters that are none, a page is no text, whatever its type says.
+const MAX_GARBAGE: f64 = 0.3;
+
+/// What a response says: its body, and the headers that speak about it.
+fn document(
+    url: &Url,
+    response: &Response,
+    agent: &str,
+    with_text: bool,
+) -> Result<Document, Unread> {
+    let content_type = response.header("content-type");
+    let limits = Limits { agent: agent.to_owned(), ..Limits::default() };
+    let mut document = match kind(content_type, &response.body) {
+        Some(Kind::Html) if with_text => extract(url, content_type, &response.body, &limits),
+        Some(Kind::Html) => links(url, content_type, &response.body, &limits),
+        Some(Kind::Plain) => extract_plain(content_type, &response.body, &limits),
+        None => {
+            let detail = content_type.unwrap_or("none").to_owned();
+            return Err(Unread { reason: "content-type", detail });
+        }
+    };
+    let garbage = garbage(&document);
+    if garbage > MAX_GARBAGE {
+        let detail = format!("{:.0} % is no text as {}", 100.0 * garbage, document.charset);
+        return Err(Unread { reason: "charset", detail });
+    }
+    for (name, value) in &response.headers {
+        let value = String::from_utf8_lossy(value);
+        match name.as_str() {
+            "x-robots-tag" => robots_tag(&value, agent, &mut document),
+            // RFC 8288; a page's own link comes first.
+            "link" if document.canonical.is_none() => {
+                document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());
+            }
+            _ => {}
+        }
+    }
+    Ok(document)
+}
+
+/// The share of characters that stand for bytes without meaning.
+fn garbage(document: &Document) -> f64 {
+    let (mut all, mut bad) = (0u64, 0u64);
+    let blocks = document.blocks.iter().map(|block| block.text.as_str());
+    for c in blocks.flat_map(str::chars).take(100_000) {
+        all += 1;
+        let control = c.is_control() && !c.is_whitespace();
+        bad += u64::from(control || c == '\u{FFFD}');
+    }
+    bad as f64 / all.max(1) as f64
+}
+
+/// `otherbot: noindex` speaks to another robot.
+fn robots_tag(value: &str, agent: &str, document: &mut Document) {
+    match value.split_once(':') {
+        Some((name, rest)) if name.trim().eq_ignore_ascii_case(agent) => document.robots.read(rest),
+        // `unavailable_after: DATE` and the like are no names, but say nothing that is read here.
+        Some((name, _)) if !name.contains(',') => {}
+        _ => document.robots.read(value),
+    }
+}
+
+/// The target of `Link: <URL>; rel="canonical"`.
+fn canonical_link(value: &str) -> Option<&str> {
+    value.split('<').skip(1).find_map(|link| {
+        let (href, parameters) = link.split_once('>')?;
+        let canonical = parameters.split(';').any(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or_default();
+            let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
+            name.trim().eq_ignore_ascii_case("rel")
+                && value.split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
+        });
+        canonical.then_some(href.trim())
+    })
 }
 
 /// What the decision knows of a document.

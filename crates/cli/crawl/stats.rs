@@ -1,6 +1,6 @@
 //! What is counted. Shared between the threads; stored with each commit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,6 +18,8 @@ pub(crate) struct PageCounts {
     pub(crate) near: u64,
     pub(crate) canonical: u64,
     pub(crate) alias: u64,
+    /// Asked for again, and still what they were.
+    pub(crate) unchanged: u64,
     /// Bytes of bodies on the wire.
     pub(crate) bytes: u64,
     /// Bytes of bodies of discarded pages.
@@ -37,6 +39,8 @@ pub(crate) struct Stats {
     pages: Mutex<PageCounts>,
     /// Skipped URLs by reason, moved forward with the frontier's commits.
     skipped: Mutex<BTreeMap<String, u64>>,
+    /// Pages fetched of each host, and whether that changed since the last commit.
+    hosts: Mutex<HashMap<String, (u64, bool)>>,
     /// Requests in flight.
     pub(crate) in_flight: AtomicU64,
     /// Responses of this run, of any status.
@@ -66,6 +70,34 @@ impl Stats {
     pub(crate) fn restore(&self, pages: PageCounts, skipped: BTreeMap<String, u64>) {
         *self.pages.lock().unwrap_or_else(PoisonError::into_inner) = pages;
         *self.skipped.lock().unwrap_or_else(PoisonError::into_inner) = skipped;
+    }
+
+    /// Pages fetched of a host.
+    pub(crate) fn host_pages(&self, host: &str) -> u64 {
+        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.get(host).map_or(0, |(pages, _)| *pages)
+    }
+
+    /// One more page of a host.
+    pub(crate) fn host_page(&self, host: &str) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = hosts.entry(host.to_owned()).or_default();
+        *entry = (entry.0 + 1, true);
+    }
+
+    /// What earlier runs counted for a host.
+    pub(crate) fn restore_host(&self, host: &str, pages: u64) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.insert(host.to_owned(), (pages, false));
+    }
+
+    /// Calls `visit` with the hosts whose count has changed since this was called last.
+    pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, u64)) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        for (host, (pages, changed)) in hosts.iter_mut().filter(|(_, (_, changed))| *changed) {
+            visit(host, *pages);
+            *changed = false;
+        }
     }
 
     pub(crate) fn response(&self, bytes: usize) {

@@ -22,6 +22,7 @@ pub(super) enum Stop {
     MaxPages,
     MaxBytes,
     TimeLimit,
+    Disk,
     Signal,
     Write,
 }
@@ -62,6 +63,7 @@ impl Summary {
             Stop::MaxPages => Some("--max-pages is reached"),
             Stop::MaxBytes => Some("--max-bytes is reached"),
             Stop::TimeLimit => Some("--time-limit is reached"),
+            Stop::Disk => Some("less of the disk is free than --min-free-disk asks for"),
             Stop::Signal => Some("interrupted"),
             Stop::Write => Some("could not write"),
         };
@@ -122,6 +124,9 @@ pub(crate) fn print(summary: &Summary) -> std::io::Result<()> {
     )?;
     if pages.alias > 0 {
         writeln!(out, "  redirects    {:>9}", number(pages.alias))?;
+    }
+    if pages.unchanged > 0 {
+        writeln!(out, "  unchanged    {:>9}", number(pages.unchanged))?;
     }
     let skipped: u64 = summary.skipped.values().sum();
     if skipped > 0 {

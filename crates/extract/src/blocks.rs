@@ -4,6 +4,7 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::names::{Marks, marks};
 
@@ -144,7 +145,7 @@ impl Kinds {
     }
 }
 
-pub(crate) fn collect(html: &Html, max_links: usize) -> Page {
+pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
     let mut page = Page::default();
     page.elements.push(ElementInfo::default());
     let mut walk = Walk {
@@ -160,7 +161,7 @@ pub(crate) fn collect(html: &Html, max_links: usize) -> Page {
         in_json: false,
         pre: 0,
         current: RawBlock::default(),
-        max_links,
+        limits,
     };
     for edge in html.tree.root().traverse() {
         match edge {
@@ -180,7 +181,7 @@ pub(crate) fn collect(html: &Html, max_links: usize) -> Page {
     walk.page
 }
 
-struct Walk {
+struct Walk<'a> {
     page: Page,
     stack: Vec<usize>,
     /// How many open elements drop their text.
@@ -197,10 +198,10 @@ struct Walk {
     in_json: bool,
     pre: usize,
     current: RawBlock,
-    max_links: usize,
+    limits: &'a Limits,
 }
 
-impl Walk {
+impl Walk<'_> {
     fn open(&mut self, element: &Element) {
         let name = element.name();
         match name {
@@ -370,7 +371,7 @@ impl Walk {
             self.page.kinds.read(content.trim());
         }
         if let Some(name) = element.attr("name").map(str::to_ascii_lowercase)
-            && matches!(name.as_str(), "robots" | "hapax")
+            && (name == "robots" || name == self.limits.agent)
         {
             self.page.robots.push(content.to_ascii_lowercase());
         }
@@ -395,7 +396,7 @@ impl Walk {
         // The limit of links holds for images too.
         if let Some(source) =
             element.attr("src").filter(|s| !s.is_empty() && !s.starts_with("data:"))
-            && self.page.images.len() < self.max_links
+            && self.page.images.len() < self.limits.max_links
         {
             let text = element.attr("alt").unwrap_or_default().trim();
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
@@ -407,7 +408,7 @@ impl Walk {
         if href.is_empty() || href.starts_with('#') {
             return;
         }
-        if self.page.links.len() >= self.max_links {
+        if self.page.links.len() >= self.limits.max_links {
             self.page.links_cut = true;
             return;
         }

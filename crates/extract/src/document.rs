@@ -17,11 +17,18 @@ pub struct Limits {
     pub max_links: usize,
     /// Bytes of the title. Default 1,024.
     pub max_title_bytes: usize,
+    /// The robot that pages may speak to by name, `<meta name=hapax>`, in lower case.
+    pub agent: String,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { parse: ParseLimits::default(), max_links: 10_000, max_title_bytes: 1024 }
+        Self {
+            parse: ParseLimits::default(),
+            max_links: 10_000,
+            max_title_bytes: 1024,
+            agent: "hapax".to_owned(),
+        }
     }
 }
 
@@ -163,16 +170,41 @@ impl Document {
 /// # Complexity
 /// Linear in the body, within `limits`.
 pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    read(base, content_type, body, limits, true)
+}
+
+/// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
+/// directives. All blocks are left out.
+///
+/// # Complexity
+/// As [`extract`], without the decision about the text.
+pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    read(base, content_type, body, limits, false)
+}
+
+fn read(
+    base: &Url,
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+    with_text: bool,
+) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse(&text, &limits.parse);
-    let mut page = blocks::collect(&html, limits.max_links);
+    let mut page = blocks::collect(&html, limits);
     // The tree is most of what a page takes.
     drop(html);
     drop(text);
-    let sample = sample(&page);
-    let language = detect(&sample, page.lang.as_deref());
-    page.unhide();
-    let choices = choose(&page, stopwords(language));
+    let language = match with_text {
+        true => detect(&sample(&page), page.lang.as_deref()),
+        false => "",
+    };
+    let choices = if with_text {
+        page.unhide();
+        choose(&page, stopwords(language))
+    } else {
+        Vec::new()
+    };
 
     let base = page.base.as_deref().and_then(|b| base.join(b).ok()).unwrap_or_else(|| base.clone());
     let mut robots = RobotsMeta::default();
@@ -237,7 +269,7 @@ pub fn evidence(
 ) -> Vec<(String, Vec<f32>)> {
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
-    let mut page = blocks::collect(&html, limits.max_links);
+    let mut page = blocks::collect(&html, limits);
     let language = detect(&sample(&page), page.lang.as_deref());
     page.unhide();
     let votes = vote(&page, stopwords(language));

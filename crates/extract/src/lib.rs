@@ -43,7 +43,7 @@ pub use charset::{CharsetSource, decode};
 pub use content::Reason;
 pub use document::{
     Basis, Block, Document, Image, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract,
-    extract_plain,
+    extract_plain, links,
 };
 pub use parse::{ParseLimits, Truncation};
 pub use recipe::{Recipe, Tie};

@@ -1,20 +1,25 @@
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderValue, USER_AGENT};
-use url::Url;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use url::{Host, Url};
 
 use crate::decode::decode;
 use crate::error::{Error, Kind};
-use crate::guard::{AddressGuard, is_localhost};
-use crate::limits::Limits;
+use crate::guard::AddressGuard;
+use crate::limits::{LARGE_BODY, Limits};
+use crate::resolver::{DNS_FAILED, GuardedResolver, REFUSED};
+use crate::response::{Response, kept_headers};
+use crate::tls;
+
+const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
+const ENCODINGS: &str = "gzip, deflate, br";
 
 /// How a [`Fetcher`] is made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// The User-Agent header.
     pub user_agent: String,
@@ -22,104 +27,79 @@ pub struct Options {
     pub limits: Limits,
     /// Which addresses may be dialled.
     pub guard: AddressGuard,
+    /// All requests go through this proxy, `http://host:port`. It resolves names itself: of them
+    /// only address literals can be guarded then.
+    pub proxy: Option<Url>,
+    /// Hosts (`a.example`, without port) whose certificates are not verified.
+    pub insecure: Vec<String>,
+    /// Further headers, and the hosts (with port, as in [`Url`]) that get them: never any other.
+    pub headers: Vec<(String, String)>,
+    /// See `headers`.
+    pub header_hosts: Vec<String>,
+    /// Keep cookies and send them back, in memory, to the host they came from.
+    pub cookies: bool,
 }
 
 /// Makes requests, one hop each: a redirect is a response like any other.
 ///
-/// HTTP/1.1 only, no cookies, no Referer, no proxy from the environment; certificates are verified
-/// against Mozilla's roots.
+/// HTTP/1.1 only, no Referer, no proxy from the environment; certificates are verified against
+/// Mozilla's roots, cookies are off, unless [`Options`] say otherwise.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
     client: reqwest::Client,
+    agent: String,
+    /// For hosts whose certificates are not verified.
+    insecure: Option<(reqwest::Client, Arc<[String]>)>,
     limits: Limits,
     guard: Arc<AddressGuard>,
+    proxied: bool,
+    resolver: GuardedResolver,
+    headers: Arc<HeaderMap>,
+    header_hosts: Arc<[String]>,
+    large: Arc<Semaphore>,
 }
 
-/// One response.
-#[derive(Clone, Debug)]
-pub struct Response {
-    /// What was asked for.
-    pub url: Url,
-    /// Status code.
-    pub status: u16,
-    /// Headers in order, names in lower case.
-    pub headers: Vec<(String, Vec<u8>)>,
-    /// The body as it came, without chunking.
-    pub raw: Bytes,
-    /// The body without Content-Encoding.
-    pub body: Bytes,
-    /// Who answered.
-    pub peer: Option<SocketAddr>,
-    /// Time until the body was in.
-    pub took: Duration,
-}
-
-impl Response {
-    /// The first header of this name (lower case), as text.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let (_, value) = self.headers.iter().find(|(header, _)| header == name)?;
-        std::str::from_utf8(value).ok()
-    }
-
-    /// Where a redirect leads; `None` for any other response.
-    pub fn redirect(&self) -> Option<Url> {
-        let redirect = matches!(self.status, 301 | 302 | 303 | 307 | 308);
-        self.url.join(self.header("location").filter(|_| redirect)?).ok()
-    }
-
-    /// The status line and headers as they are written to a WARC.
-    pub fn head(&self) -> Vec<u8> {
-        let mut head = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
-        for (name, value) in self.headers.iter().filter(|(name, _)| name != "transfer-encoding") {
-            head.extend(name.as_bytes());
-            head.extend(b": ");
-            head.extend(value);
-            head.extend(b"\r\n");
-        }
-        head.extend(b"\r\n");
-        head
-    }
+/// What a stored copy is known by, for a conditional request (RFC 9110, 13).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Validators {
+    /// Its ETag, as it came.
+    pub etag: Option<String>,
+    /// Its Last-Modified, as it came.
+    pub last_modified: Option<String>,
 }
 
 impl Fetcher {
     /// A fetcher with these options.
     ///
     /// # Errors
-    /// A user agent that is no header value, or a TLS set-up that fails.
+    /// A user agent or header that is none, a proxy that is none, or a TLS set-up that fails.
     pub fn new(options: Options) -> Result<Self, Error> {
-        let setup = |error: String| Error::new(Kind::Protocol, error);
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut roots = rustls::RootCertStore::empty();
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| setup(error.to_string()))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let guard = Arc::new(options.guard.clone());
+        let proxy = options.proxy.as_ref().and_then(Url::host_str).map(str::to_owned);
+        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy);
+        let verified = client(&options, &resolver, true)?;
+        let insecure = match options.insecure.is_empty() {
+            true => None,
+            false => Some((client(&options, &resolver, false)?, options.insecure.into())),
+        };
         let mut headers = HeaderMap::new();
-        let agent = HeaderValue::from_str(&options.user_agent);
-        headers.insert(USER_AGENT, agent.map_err(|e| setup(format!("user agent: {e}")))?);
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5"),
-        );
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, deflate, br"));
-        let guard = Arc::new(options.guard);
-        let client = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .dns_resolver(GuardedResolver(Arc::clone(&guard)))
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
-            .referer(false)
-            .http1_only()
-            .default_headers(headers)
-            .connect_timeout(options.limits.connect_timeout)
-            .read_timeout(options.limits.read_timeout)
-            .timeout(options.limits.total_timeout)
-            .pool_max_idle_per_host(16)
-            .build()
-            .map_err(|error| setup(error.to_string()))?;
-        Ok(Self { client, limits: options.limits, guard })
+        for (name, value) in &options.headers {
+            let wrong = |what: &str| setup(format!("header {name:?}: {what}"));
+            let name = name.parse::<HeaderName>().map_err(|_| wrong("no header name"))?;
+            headers.append(name, value.parse().map_err(|_| wrong("no header value"))?);
+        }
+        Ok(Self {
+            client: verified,
+            agent: options.user_agent,
+            insecure,
+            large: Arc::new(Semaphore::new(options.limits.large_bodies.max(1))),
+            limits: options.limits,
+            guard,
+            proxied: options.proxy.is_some(),
+            resolver,
+            headers: Arc::new(headers),
+            header_hosts: options.header_hosts.into(),
+        })
     }
 
     /// The guard.
@@ -132,25 +112,70 @@ impl Fetcher {
         &self.limits
     }
 
+    /// The address that a request for this URL would dial first; `None` behind a proxy.
+    ///
+    /// # Errors
+    /// [`Kind::Dns`], [`Kind::PrivateAddress`] or [`Kind::BadPort`].
+    pub async fn address(&self, url: &Url) -> Result<Option<IpAddr>, Error> {
+        self.judge(url)?;
+        match url.host() {
+            _ if self.proxied => Ok(None),
+            Some(Host::Ipv4(ip)) => Ok(Some(ip.into())),
+            Some(Host::Ipv6(ip)) => Ok(Some(ip.into())),
+            Some(Host::Domain(name)) => {
+                let found = self.resolver.addresses(name).await.map_err(|error| {
+                    let private = error.kind() == std::io::ErrorKind::PermissionDenied;
+                    let kind = if private { Kind::PrivateAddress } else { Kind::Dns };
+                    Error::new(kind, error.to_string())
+                })?;
+                Ok(found.first().map(std::net::SocketAddr::ip))
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn judge(&self, url: &Url) -> Result<(), Error> {
+        if !self.guard.permits_port(url) {
+            let port = url.port().unwrap_or_default();
+            return Err(Error::new(Kind::BadPort, format!("port {port} is not one of the web")));
+        }
+        if self.guard.permits_url(url) { Ok(()) } else { Err(private(url)) }
+    }
+
     /// Fetches one URL, one hop.
     ///
     /// # Errors
     /// [`Error`] when no usable response came within the limits.
     pub async fn get(&self, url: &Url) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_body, false).await
+        self.get_if_changed(url, &Validators::default()).await
+    }
+
+    /// Fetches one URL unless it is still what the validators say: then the status is 304.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_if_changed(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
+        self.get_up_to(url, self.limits.max_body, false, known).await
     }
 
     /// Fetches robots.txt: what lies beyond its limit is ignored.
     pub(crate) async fn get_robots(&self, url: &Url) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_robots, true).await
+        self.get_up_to(url, self.limits.max_robots, true, &Validators::default()).await
     }
 
-    async fn get_up_to(&self, url: &Url, max: usize, cut: bool) -> Result<Response, Error> {
-        if !self.guard.permits_url(url) {
-            return Err(private(url));
-        }
+    async fn get_up_to(
+        &self,
+        url: &Url,
+        max: usize,
+        cut: bool,
+        known: &Validators,
+    ) -> Result<Response, Error> {
+        self.judge(url)?;
         let started = Instant::now();
-        let mut response = self.client.get(url.clone()).send().await.map_err(|e| translate(&e))?;
+        let request = self.request(url, known)?;
+        let sent = self.request_head(&request);
+        let client = self.client_for(url);
+        let mut response = client.execute(request).await.map_err(|e| translate(&e))?;
         let peer = response.remote_addr();
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
@@ -158,7 +183,43 @@ impl Fetcher {
         if !cut && response.content_length().is_some_and(|length| length > max as u64) {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
+        let (raw, mut permit) = self.body(&mut response, max, cut).await?;
+        let headers = kept_headers(response.headers(), self.limits.max_headers);
+        let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
+        let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
+        let body = match encoding {
+            Some(encoding) if !raw.is_empty() => {
+                Bytes::from(decode(&raw, &encoding, &self.limits)?)
+            }
+            _ => raw.clone(),
+        };
+        if body.len() > LARGE_BODY && permit.is_none() {
+            permit = Some(self.permit().await?);
+        }
+        Ok(Response {
+            url: url.clone(),
+            status: response.status().as_u16(),
+            headers,
+            raw,
+            body,
+            peer: peer.filter(|_| !self.proxied),
+            took: started.elapsed(),
+            request: sent,
+            _permit: permit.map(Arc::new),
+        })
+    }
+
+    /// Reads the body, and holds the permit that a large one needs.
+    async fn body(
+        &self,
+        response: &mut reqwest::Response,
+        max: usize,
+        cut: bool,
+    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
+        let began = Instant::now();
+        let mut waited = Duration::ZERO;
         let mut raw = Vec::new();
+        let mut permit = None;
         while let Some(piece) = response.chunk().await.map_err(|e| translate(&e))? {
             raw.extend_from_slice(&piece);
             if raw.len() > max {
@@ -168,71 +229,129 @@ impl Fetcher {
                 }
                 return Err(Error::new(Kind::TooLarge, format!("over {max} bytes")));
             }
-        }
-        let headers: Vec<(String, Vec<u8>)> = response
-            .headers()
-            .iter()
-            .map(|(name, value)| (name.as_str().to_owned(), value.as_bytes().to_vec()))
-            .collect();
-        let raw = Bytes::from(raw);
-        let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
-        let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
-        let body = match encoding {
-            Some(encoding) if !raw.is_empty() => {
-                Bytes::from(decode(&raw, &encoding, &self.limits)?)
+            if raw.len() > LARGE_BODY && permit.is_none() {
+                let since = Instant::now();
+                permit = Some(self.permit().await?);
+                waited = since.elapsed();
             }
-            _ => raw.clone(),
-        };
-        Ok(Response {
-            url: url.clone(),
-            status: response.status().as_u16(),
-            headers,
-            raw,
-            body,
-            peer,
-            took: started.elapsed(),
-        })
+            let took = began.elapsed().saturating_sub(waited);
+            if took > self.limits.slow_after
+                && (raw.len() as f64) < self.limits.min_rate as f64 * took.as_secs_f64()
+            {
+                let what = format!("{} bytes in {} s: too slow", raw.len(), took.as_secs());
+                return Err(Error::new(Kind::Timeout, what));
+            }
+        }
+        Ok((Bytes::from(raw), permit))
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let permit = Arc::clone(&self.large).acquire_owned();
+        match tokio::time::timeout(self.limits.total_timeout, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Error::new(Kind::Timeout, "too many large bodies at a time")),
+        }
+    }
+
+    fn request(&self, url: &Url, known: &Validators) -> Result<reqwest::Request, Error> {
+        let mut request = self.client_for(url).get(url.clone());
+        let host = host_and_port(url);
+        if self.header_hosts.contains(&host) {
+            request = request.headers(HeaderMap::clone(&self.headers));
+        }
+        for (name, value) in
+            [("if-none-match", &known.etag), ("if-modified-since", &known.last_modified)]
+        {
+            if let Some(value) = value.as_ref().and_then(|v| HeaderValue::from_str(v).ok()) {
+                request = request.header(name, value);
+            }
+        }
+        request.build().map_err(|e| translate(&e))
+    }
+
+    /// The request as it is written to a WARC; credentials are not.
+    fn request_head(&self, request: &reqwest::Request) -> Vec<u8> {
+        let url = request.url();
+        let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
+        let host = url.host_str().unwrap_or_default();
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        let mut head = format!(
+            "GET {}{query} HTTP/1.1\r\nhost: {host}{port}\r\nuser-agent: {}\r\naccept: {ACCEPTED}\r\n\
+             accept-encoding: {ENCODINGS}\r\n",
+            url.path(),
+            self.agent
+        )
+        .into_bytes();
+        for (name, value) in request.headers() {
+            if !matches!(name.as_str(), "authorization" | "cookie" | "proxy-authorization") {
+                head.extend(name.as_str().as_bytes());
+                head.extend(b": ");
+                head.extend(value.as_bytes());
+                head.extend(b"\r\n");
+            }
+        }
+        head.extend(b"\r\n");
+        head
+    }
+
+    fn client_for(&self, url: &Url) -> &reqwest::Client {
+        let named = |hosts: &[String]| url.host_str().is_some_and(|h| hosts.iter().any(|x| x == h));
+        match &self.insecure {
+            Some((client, hosts)) if named(hosts) => client,
+            _ => &self.client,
+        }
     }
 
     fn may_talk_to(&self, url: &Url, ip: IpAddr) -> bool {
-        self.guard.is_exact(url) || self.guard.permits(ip)
+        self.proxied || self.guard.is_exact(url) || self.guard.permits(ip)
     }
+}
+
+/// A host with its port, as [`Options::header_hosts`] names it: `a.example:80`.
+pub fn host_and_port(url: &Url) -> String {
+    let port = url.port_or_known_default().unwrap_or_default();
+    format!("{}:{port}", url.host_str().unwrap_or_default())
+}
+
+fn setup(error: String) -> Error {
+    Error::new(Kind::Protocol, error)
+}
+
+fn client(
+    options: &Options,
+    resolver: &GuardedResolver,
+    verify: bool,
+) -> Result<reqwest::Client, Error> {
+    let mut headers = HeaderMap::new();
+    let agent = HeaderValue::from_str(&options.user_agent);
+    headers.insert(USER_AGENT, agent.map_err(|e| setup(format!("user agent: {e}")))?);
+    headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
+    let proxy = options.proxy.as_ref();
+    let mut builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls::config(verify)?)
+        .dns_resolver(resolver.clone())
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .referer(false)
+        .http1_only()
+        .cookie_store(options.cookies)
+        .default_headers(headers)
+        .connect_timeout(options.limits.connect_timeout)
+        .read_timeout(options.limits.read_timeout)
+        .timeout(options.limits.total_timeout)
+        .pool_max_idle_per_host(16);
+    if let Some(proxy) = proxy {
+        let proxy = reqwest::Proxy::all(proxy.as_str());
+        builder = builder.proxy(proxy.map_err(|error| setup(format!("proxy: {error}")))?);
+    }
+    builder.build().map_err(|error| setup(error.to_string()))
 }
 
 fn private(url: &Url) -> Error {
     let host = url.host_str().unwrap_or_default();
     Error::new(Kind::PrivateAddress, format!("{host} is not a public address"))
 }
-
-/// Resolves by the system and keeps only the addresses that may be dialled: those are the ones
-/// that are dialled, so that a name cannot change its mind in between.
-struct GuardedResolver(Arc<AddressGuard>);
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let guard = Arc::clone(&self.0);
-        Box::pin(async move {
-            let name = name.as_str().to_owned();
-            let found = tokio::net::lookup_host((name.as_str(), 0)).await.map_err(|error| {
-                io::Error::new(io::ErrorKind::NotFound, format!("{DNS_FAILED}{name}: {error}"))
-            })?;
-            let local = is_localhost(&name) && guard.knows_localhost();
-            let allowed: Vec<SocketAddr> =
-                found.filter(|address| local || guard.permits(address.ip())).collect();
-            if allowed.is_empty() {
-                return Err(io::Error::new(
-                    io::ErrorKind::PermissionDenied,
-                    format!("{REFUSED}{name}"),
-                )
-                .into());
-            }
-            Ok(Box::new(allowed.into_iter()) as Addrs)
-        })
-    }
-}
-
-const DNS_FAILED: &str = "cannot resolve ";
-const REFUSED: &str = "no public address for ";
 
 fn translate(error: &reqwest::Error) -> Error {
     let mut chain: Vec<String> = Vec::new();

@@ -6,6 +6,8 @@ use std::fmt;
 pub enum Kind {
     /// The address is private, loopback or otherwise not for the public.
     PrivateAddress,
+    /// The port is one of mail, databases or the like.
+    BadPort,
     /// The name could not be resolved.
     Dns,
     /// The connection could not be made.
@@ -45,6 +47,7 @@ impl Error {
     pub const fn reason(&self) -> &'static str {
         match self.kind {
             Kind::PrivateAddress => "private-address",
+            Kind::BadPort => "bad-port",
             Kind::Dns => "dns",
             Kind::Connect => "connect",
             Kind::Tls => "tls",

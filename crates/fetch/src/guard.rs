@@ -56,6 +56,12 @@ impl AddressGuard {
         }
     }
 
+    /// Whether a URL's port is one that web servers use: none of those that the Fetch standard
+    /// blocks, so that a link cannot make a crawler talk to a mail server or a database.
+    pub fn permits_port(&self, url: &Url) -> bool {
+        url.port().is_none_or(|port| BAD_PORTS.binary_search(&port).is_err()) || self.is_exact(url)
+    }
+
     /// Judges the address that is dialled.
     pub fn permits(&self, ip: IpAddr) -> bool {
         let ip = inner(ip);
@@ -96,6 +102,15 @@ fn is_global(ip: IpAddr) -> bool {
         IpAddr::V6(ip) => !V6.iter().any(|(net, bits)| matches_v6(ip, *net, *bits)),
     }
 }
+
+/// WHATWG Fetch, 2.9, "bad port", and four databases beside them.
+const BAD_PORTS: &[u16] = &[
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101,
+    102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427,
+    465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990,
+    993, 995, 1719, 1720, 1723, 2049, 3306, 3659, 4045, 4190, 5060, 5061, 5432, 6000, 6379, 6566,
+    6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211,
+];
 
 const V4: &[([u8; 4], u32)] = &[
     ([0, 0, 0, 0], 8),

@@ -6,7 +6,7 @@ One hop of a polite crawler: a URL to a response, within limits, past an address
 - [`Fetcher`] makes a request and counts every byte and second against [`Limits`]; redirects are
   responses, so that scope, robots and guard are asked again at each hop.
 - [`AddressGuard`] judges the address that is dialled.
-- [`Robots`] reads robots.txt as RFC 9309 says; [`fetch_robots`] gets it.
+- [`Robots`] reads robots.txt as RFC 9309 says; [`fetch_robots`] gets it; [`Sitemap`] reads what it names.
 - [`warc`] writes and reads WARC 1.1.
 */
 #![forbid(unsafe_code)]
@@ -17,12 +17,18 @@ mod decode;
 mod error;
 mod guard;
 mod limits;
+mod resolver;
+mod response;
 mod robots;
+mod sitemap;
+mod tls;
 pub mod warc;
 
-pub use client::{Fetcher, Options, Response};
+pub use client::{Fetcher, Options, Validators, host_and_port};
 pub use decode::decode_body;
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use limits::Limits;
+pub use response::Response;
 pub use robots::{Robots, RobotsAnswer, fetch_robots};
+pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

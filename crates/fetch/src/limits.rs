@@ -11,13 +11,24 @@ pub struct Limits {
     pub max_encodings: usize,
     /// Bytes of robots.txt that are read; the rest is ignored, as RFC 9309 allows. Default 500 KiB.
     pub max_robots: usize,
+    /// Bytes of header names and values that are kept of a response. Default 8 KiB.
+    pub max_headers: usize,
+    /// Bodies over 1 MiB in memory at a time; further ones wait. Default 4.
+    pub large_bodies: usize,
     /// Time to connect. Default 10 s.
     pub connect_timeout: Duration,
     /// Time between two pieces of a response. Default 15 s.
     pub read_timeout: Duration,
     /// Time of a whole request. Default 60 s.
     pub total_timeout: Duration,
+    /// Bytes a second that a body must come in with, looked at after `slow_after`. Default 1,024.
+    pub min_rate: usize,
+    /// How long a body may be slower than that. Default 10 s.
+    pub slow_after: Duration,
 }
+
+/// A body beyond this is large, see [`Limits::large_bodies`].
+pub(crate) const LARGE_BODY: usize = 1 << 20;
 
 impl Default for Limits {
     fn default() -> Self {
@@ -26,9 +37,13 @@ impl Default for Limits {
             max_ratio: 200,
             max_encodings: 2,
             max_robots: 500 << 10,
+            max_headers: 8 << 10,
+            large_bodies: 4,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             total_timeout: Duration::from_secs(60),
+            min_rate: 1024,
+            slow_after: Duration::from_secs(10),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! robots.txt as RFC 9309 says.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use url::Url;
 
@@ -9,6 +9,9 @@ use crate::error::Kind;
 
 /// Rules beyond this number are ignored.
 const MAX_RULES: usize = 20_000;
+/// Clean-param lines and sitemaps beyond these numbers are ignored.
+const MAX_CLEAN: usize = 256;
+const MAX_SITEMAPS: usize = 100;
 /// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
 const MAX_REDIRECTS: usize = 5;
 
@@ -20,6 +23,8 @@ pub struct Robots {
     pub crawl_delay: Option<Duration>,
     /// The sitemaps it names.
     pub sitemaps: Vec<String>,
+    /// Parameters that change nothing, and the path prefix where that is so (Clean-param).
+    clean: Vec<(Vec<String>, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,13 +34,14 @@ struct Rule {
     line: usize,
 }
 
-/// What a host's robots.txt means for a crawl.
+/// What came of the request for a host's robots.txt.
 #[derive(Clone, Debug)]
 pub enum RobotsAnswer {
-    /// These rules; none at all when the file is absent (any 4xx).
-    Rules(Robots),
-    /// A server error or no answer: RFC 9309, 2.3.1.4 says to assume that all is disallowed.
-    Unreachable(String),
+    /// Its text, for [`Robots::parse`]; empty when the file is absent (any 4xx but 429).
+    Text(Vec<u8>),
+    /// A server error or no answer: RFC 9309, 2.3.1.4 says to assume that all is disallowed. With
+    /// the Retry-After, if there is one.
+    Unreachable(String, Option<Duration>),
     /// The host's address is refused by the guard.
     Refused,
 }
@@ -46,11 +52,12 @@ impl Robots {
     /// All groups that name the agent are merged; without one, those of `*` (RFC 9309, 2.2.1).
     pub fn parse(body: &[u8], agent: &str) -> Self {
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
+        let text = text.replace("\r\n", "\n");
         let agent = agent.to_ascii_lowercase();
         let mut own = Self::default();
         let mut any = Self::default();
         let mut own_named = false;
-        let mut sitemaps = Vec::new();
+        let (mut sitemaps, mut clean) = (Vec::new(), Vec::new());
         let (mut in_own, mut in_any, mut reading_agents) = (false, false, false);
         for (number, line) in text.split(['\n', '\r']).enumerate() {
             let line = line.split('#').next().unwrap_or_default();
@@ -90,13 +97,45 @@ impl Robots {
                         }
                     }
                 }
-                "sitemap" => sitemaps.push(value.to_owned()),
+                "sitemap" if sitemaps.len() < MAX_SITEMAPS => sitemaps.push(value.to_owned()),
+                // Whatever the group it stands in, as its inventor says.
+                "clean-param" if clean.len() < MAX_CLEAN => {
+                    let mut words = value.split_whitespace();
+                    let names = words.next().unwrap_or_default().split('&');
+                    let names = names.filter(|name| !name.is_empty()).map(str::to_owned);
+                    let path = words.next().unwrap_or("/").trim_end_matches('*').to_owned();
+                    clean.push((names.collect(), path));
+                }
                 _ => {}
             }
         }
         let mut robots = if own_named { own } else { any };
         robots.sitemaps = sitemaps;
+        robots.clean = clean;
         robots
+    }
+
+    /// The URL without the parameters that the host says change nothing; `None` if it has none.
+    pub fn clean(&self, url: &Url) -> Option<Url> {
+        let query = url.query()?;
+        let applies = |path: &str| path == "/" || matches(path, url.path());
+        let names =
+            self.clean.iter().filter(|(_, path)| applies(path)).flat_map(|(names, _)| names);
+        let names: Vec<&String> = names.collect();
+        let kept: Vec<&str> = query
+            .split('&')
+            .filter(|pair| {
+                let name = pair.split('=').next().unwrap_or_default();
+                !names.iter().any(|clean| *clean == name)
+            })
+            .collect();
+        let kept = kept.join("&");
+        if kept == query {
+            return None;
+        }
+        let mut url = url.clone();
+        url.set_query((!kept.is_empty()).then_some(&kept));
+        Some(url)
     }
 
     /// Whether a URL may be fetched, and the line of the rule that says so.
@@ -121,27 +160,34 @@ impl Robots {
     }
 }
 
-/// Fetches and reads the robots.txt of a URL's host.
-pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, agent: &str) -> RobotsAnswer {
+/// Fetches the robots.txt of a URL's host: its text, which is empty where there is none, or why
+/// there is no answer.
+pub async fn fetch_robots(fetcher: &Fetcher, url: &Url) -> RobotsAnswer {
     let Ok(mut at) = url.join("/robots.txt") else {
-        return RobotsAnswer::Unreachable("no robots.txt address".into());
+        return RobotsAnswer::Unreachable("no robots.txt address".into(), None);
     };
     for _ in 0..=MAX_REDIRECTS {
         let response = match fetcher.get_robots(&at).await {
             Ok(response) => response,
             Err(error) if error.kind() == Kind::PrivateAddress => return RobotsAnswer::Refused,
-            Err(error) => return RobotsAnswer::Unreachable(error.to_string()),
+            Err(error) => return RobotsAnswer::Unreachable(error.to_string(), None),
         };
         match (response.status, response.redirect()) {
-            (200..=299, _) => return RobotsAnswer::Rules(Robots::parse(&response.body, agent)),
+            (200..=299, _) => {
+                let text = response.body.get(..fetcher.limits().max_robots);
+                return RobotsAnswer::Text(text.unwrap_or(&response.body).to_vec());
+            }
             (300..=399, Some(next)) => at = next,
-            (429, _) => return RobotsAnswer::Unreachable("status 429".into()),
-            (300..=499, _) => return RobotsAnswer::Rules(Robots::default()),
-            (status, _) => return RobotsAnswer::Unreachable(format!("status {status}")),
+            // Too many requests says nothing about the rules: as a server error.
+            (status @ (429 | 500..), _) => {
+                let wait = response.retry_after(SystemTime::now());
+                return RobotsAnswer::Unreachable(format!("status {status}"), wait);
+            }
+            _ => return RobotsAnswer::Text(Vec::new()),
         }
     }
     // More redirects than the RFC asks for: it may be taken as unavailable, so all is allowed.
-    RobotsAnswer::Rules(Robots::default())
+    RobotsAnswer::Text(Vec::new())
 }
 
 /// The name before the version: `FooBot/1.2` is `foobot`.

@@ -82,6 +82,40 @@ fn oddities_forbid_nothing() {
     assert!(!allows("User-agent: *\rDisallow: /x", "/x"));
 }
 
+#[test]
+fn the_line_of_a_rule_is_counted_in_every_kind_of_file() {
+    for end in ["\n", "\r\n", "\r"] {
+        let robots = ["User-agent: *", "# note", "Disallow: /x"].join(end);
+        let url = Url::parse("http://a.example/x").unwrap();
+        assert_eq!(Robots::parse(robots.as_bytes(), "hapax").allows(&url), (false, Some(3)));
+    }
+}
+
+#[test]
+fn clean_param_takes_parameters_out_where_it_applies() {
+    let robots = "User-agent: nobody\nDisallow: /\nClean-param: sid&ref /shop/\nClean-param: s";
+    let robots = Robots::parse(robots.as_bytes(), "hapax");
+    for (url, expected) in [
+        ("http://a.example/shop/x?id=1&sid=2&ref=3", Some("http://a.example/shop/x?id=1")),
+        ("http://a.example/other?sid=2", None),
+        ("http://a.example/other?s=2", Some("http://a.example/other")),
+        ("http://a.example/shop/x?id=1", None),
+        ("http://a.example/shop/x", None),
+    ] {
+        let clean = robots.clean(&Url::parse(url).unwrap());
+        assert_eq!(clean.as_ref().map(Url::as_str), expected, "{url}");
+    }
+}
+
+#[test]
+fn rules_beyond_the_limits_are_ignored() {
+    let many = format!("User-agent: *\n{}", "Disallow: /x\n".repeat(MAX_RULES + 5));
+    assert_eq!(Robots::parse(many.as_bytes(), "hapax").rules.len(), MAX_RULES);
+    let many = "Sitemap: http://a.example/\nClean-param: a\n".repeat(1000);
+    let read = Robots::parse(many.as_bytes(), "hapax");
+    assert_eq!((read.sitemaps.len(), read.clean.len()), (MAX_SITEMAPS, MAX_CLEAN));
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..500), path in "/[ -~]{0,60}") {

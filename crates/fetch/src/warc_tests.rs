@@ -1,18 +1,12 @@
 use super::*;
-use crate::client::Response;
+use crate::response::Response;
 use std::time::{Duration, SystemTime};
 use url::Url;
 
 fn response(body: &str) -> Response {
-    Response {
-        url: Url::parse("http://a.example/x").unwrap(),
-        status: 200,
-        headers: vec![("content-type".into(), b"text/html".to_vec())],
-        raw: body.to_owned().into(),
-        body: body.to_owned().into(),
-        peer: None,
-        took: Duration::ZERO,
-    }
+    let url = Url::parse("http://a.example/x").unwrap();
+    let headers = vec![("content-type".into(), b"text/html".to_vec())];
+    Response::stored(url, 200, headers, body.to_owned().into())
 }
 
 fn records(folder: &std::path::Path) -> Vec<Record> {
@@ -26,16 +20,17 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
     let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_195_000);
-    let first = writer.append(&RecordKind::Response, &response("<p>one"), time, "urn:x:1").unwrap();
+    let first =
+        writer.append(&RecordKind::Response, &response("<p>one"), time, "urn:x:1", &[]).unwrap();
     let refers = RefersTo {
         record: "urn:x:1".into(),
         url: "http://a.example/x".into(),
         date: Some(format_time(time)),
     };
     let near = RecordKind::RevisitNear(refers.clone());
-    let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2").unwrap();
+    let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2", &[]).unwrap();
     writer
-        .append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3")
+        .append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3", &[])
         .unwrap();
     let (number, length) = writer.sync().unwrap();
 
@@ -66,8 +61,9 @@ fn a_full_file_gives_way_to_the_next() {
     let folder = tempfile::tempdir().unwrap();
     let options = WarcOptions { max_file_bytes: 1, ..WarcOptions::default() };
     let mut writer = Writer::open(folder.path(), 1, 0, options).unwrap();
-    let place =
-        writer.append(&RecordKind::Response, &response("x"), SystemTime::now(), "urn:x:1").unwrap();
+    let place = writer
+        .append(&RecordKind::Response, &response("x"), SystemTime::now(), "urn:x:1", &[])
+        .unwrap();
     assert_eq!(place.file, 2);
 }
 

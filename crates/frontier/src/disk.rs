@@ -1,8 +1,12 @@
 //! The durable state in one redb file: what is known of each URL, and each host's queue.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::{
+    Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata,
+    TableDefinition,
+};
 
 use crate::error::{Error, Result};
 use crate::{Entry, UrlKey};
@@ -15,6 +19,8 @@ const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
 const QUEUE: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("queue");
 /// Host name -> nothing: the list of hosts.
 const HOSTS: TableDefinition<'_, &str, ()> = TableDefinition::new("hosts");
+/// (host or URL, kind) -> what is remembered of it.
+const NOTES: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("notes");
 /// redb's page cache; the rest of the file stays on disk.
 const CACHE_BYTES: usize = 32 << 20;
 
@@ -33,11 +39,15 @@ pub(crate) struct Batch {
     pub(crate) queued: Vec<(u64, u64, Entry)>,
     pub(crate) dequeued: Vec<(u64, u64)>,
     pub(crate) hosts: Vec<String>,
+    pub(crate) notes: Vec<(String, &'static str, Vec<u8>)>,
 }
 
 impl Batch {
     pub(crate) const fn is_empty(&self) -> bool {
-        self.states.is_empty() && self.queued.is_empty() && self.dequeued.is_empty()
+        self.states.is_empty()
+            && self.queued.is_empty()
+            && self.dequeued.is_empty()
+            && self.notes.is_empty()
     }
 }
 
@@ -95,13 +105,54 @@ impl Disk {
         })
     }
 
-    pub(crate) fn each_url(&self, mut visit: impl FnMut(UrlKey, bool)) -> Result<()> {
+    /// How many URLs were ever seen.
+    pub(crate) fn url_count(&self) -> Result<u64> {
+        self.read(|txn| Ok(txn.open_table(URLS)?.len()?))
+    }
+
+    pub(crate) fn state(&self, key: UrlKey) -> Result<Option<UrlState>> {
         self.read(|txn| {
-            for row in txn.open_table(URLS)?.iter()? {
-                let (key, state) = row?;
-                visit(key.value(), state.value() == UrlState::Done as u8);
+            let state = txn.open_table(URLS)?.get(key)?.map(|state| state.value());
+            let queued = UrlState::Queued as u8;
+            Ok(state.map(|s| if s == queued { UrlState::Queued } else { UrlState::Done }))
+        })
+    }
+
+    pub(crate) fn note(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>> {
+        self.read(|txn| match txn.open_table(NOTES) {
+            Ok(table) => Ok(table.get((subject, kind))?.map(|value| value.value().to_vec())),
+            Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(other) => Err(other.into()),
+        })
+    }
+
+    pub(crate) fn notes(&self, kind: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<()> {
+        self.read(|txn| {
+            let table = match txn.open_table(NOTES) {
+                Ok(table) => table,
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(()),
+                Err(other) => return Err(other.into()),
+            };
+            for row in table.iter()? {
+                let (key, value) = row?;
+                if key.value().1 == kind {
+                    visit(key.value().0, value.value());
+                }
             }
             Ok(())
+        })
+    }
+
+    pub(crate) fn position(&self, host: u64, url: &str) -> Result<Option<u64>> {
+        self.read(|txn| {
+            let table = txn.open_table(QUEUE)?;
+            for (before, row) in table.range((host, 0)..=(host, u64::MAX))?.enumerate() {
+                let (_, value) = row?;
+                if Entry::decode(value.value()).is_some_and(|entry| entry.url.as_str() == url) {
+                    return Ok(Some(before as u64));
+                }
+            }
+            Ok(None)
         })
     }
 
@@ -120,16 +171,17 @@ impl Disk {
         })
     }
 
-    /// The highest sequence number in use.
-    pub(crate) fn queued(&self) -> Result<(u64, u64)> {
+    /// How many URLs wait for each host, and the highest sequence number in use.
+    pub(crate) fn queued(&self) -> Result<(HashMap<u64, u64>, u64)> {
         self.read(|txn| {
             let mut last = 0;
-            let mut count = 0;
+            let mut counts: HashMap<u64, u64> = HashMap::new();
             for row in txn.open_table(QUEUE)?.iter()? {
-                last = last.max(row?.0.value().1);
-                count += 1;
+                let (host, sequence) = row?.0.value();
+                last = last.max(sequence);
+                *counts.entry(host).or_default() += 1;
             }
-            Ok((count, last))
+            Ok((counts, last))
         })
     }
 
@@ -150,6 +202,10 @@ impl Disk {
                 let mut hosts = txn.open_table(HOSTS)?;
                 for host in &batch.hosts {
                     hosts.insert(host.as_str(), ())?;
+                }
+                let mut notes = txn.open_table(NOTES)?;
+                for (subject, kind, value) in &batch.notes {
+                    notes.insert((subject.as_str(), *kind), value.as_slice())?;
                 }
                 let mut meta = txn.open_table(META)?;
                 meta.insert("payload", payload)?;

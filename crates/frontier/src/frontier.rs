@@ -1,5 +1,6 @@
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,127 +8,24 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::disk::{Batch, Disk, UrlState};
+use crate::entry::{Counts, Entry, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
+use crate::host::Host;
 use crate::host_key;
-
-/// A URL's identity: 128 bits of its normal form's XXH3.
-pub type UrlKey = u128;
-
-/// The identity of a URL in normal form.
-pub fn url_key(url: &str) -> UrlKey {
-    xxhash_rust::xxh3::xxh3_128(url.as_bytes())
-}
+use crate::seen::Seen;
 
 /// So many of a host's queued URLs are held in memory; the rest waits on disk.
 const HEAD: usize = 256;
 
-/// A URL that waits to be fetched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The URL, in normal form.
-    pub url: Url,
-    /// Links from the seed to it.
-    pub depth: u16,
-    /// Redirects on the way to it.
-    pub hops: u8,
-}
-
-impl Entry {
-    pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut bytes = self.depth.to_le_bytes().to_vec();
-        bytes.push(self.hops);
-        bytes.extend(self.url.as_str().as_bytes());
-        bytes
-    }
-
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
-        let (depth, rest) = bytes.split_first_chunk::<2>()?;
-        let (hops, url) = rest.split_first()?;
-        let url = Url::parse(std::str::from_utf8(url).ok()?).ok()?;
-        Some(Self { url, depth: u16::from_le_bytes(*depth), hops: *hops })
-    }
-}
-
-/// Politeness.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Shortest time between two requests to a host. Default 1 s.
-    pub delay: Duration,
-    /// Longest time a slow host stretches the delay to. Default 30 s.
-    pub max_delay: Duration,
-    /// Requests at a time to one host. Default 1.
-    pub per_host: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { delay: Duration::from_secs(1), max_delay: Duration::from_secs(30), per_host: 1 }
-    }
-}
-
-/// A URL handed out. It stays queued on disk until [`Frontier::done`] and a commit.
-#[derive(Clone, Debug)]
-pub struct Lease {
-    /// What to fetch.
-    pub entry: Entry,
-    /// Its host, as [`host_key`] writes it.
-    pub host: String,
-    /// How often it was tried before.
-    pub attempts: u8,
-    sequence: u64,
-}
-
-/// What to do now.
 #[derive(Debug)]
-pub enum Next {
-    /// Fetch this.
-    Lease(Box<Lease>),
-    /// Nothing is allowed before this moment.
-    At(Instant),
-    /// Nothing is queued but for what is in flight.
-    Idle,
-}
-
-/// What one host looks like from outside.
-#[derive(Clone, Debug)]
-pub struct HostState {
-    /// Its name, see [`host_key`].
-    pub host: String,
-    /// URLs of it that were leased or are in memory.
-    pub in_memory: usize,
-    /// Requests in flight.
-    pub in_flight: usize,
-}
-
-/// How many URLs are where.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Every URL ever seen.
-    pub known: u64,
-    /// Waiting, those in flight and deferred among them.
-    pub queued: u64,
-    /// Given up for this run.
-    pub deferred: u64,
-}
-
-#[derive(Debug)]
-struct Host {
-    key: u64,
-    queue: VecDeque<(u64, Entry, u8)>,
-    /// Where the part of the queue begins that is on disk only; `None`: all is in memory.
-    on_disk_from: Option<u64>,
-    next_allowed: Instant,
-    delay: Duration,
-    in_flight: usize,
-    in_heap: bool,
-}
-
-#[derive(Debug, Default)]
 struct State {
-    seen: HashSet<UrlKey>,
+    seen: Seen,
     hosts: Vec<Host>,
     names: Vec<String>,
     by_name: HashMap<String, usize>,
+    /// When each address may be asked again.
+    addresses: Vec<Instant>,
+    by_address: HashMap<IpAddr, usize>,
     ready: BinaryHeap<Reverse<(Instant, usize)>>,
     batch: Batch,
     queued: u64,
@@ -138,8 +36,9 @@ struct State {
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
-/// Memory: 20 to 40 bytes a known URL, and 256 queued URLs a host; the rest of the queues is on
-/// disk. A push, a lease and a completion are O(log hosts).
+/// Memory: 16 MiB, about 300 bytes a host and 256 queued URLs of each; seen-set and queues are on
+/// disk. A push asks the disk unless the URL was met lately; a lease and a completion are
+/// O(log hosts).
 #[derive(Debug)]
 pub struct Frontier {
     options: Options,
@@ -156,23 +55,32 @@ impl Frontier {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
         let disk = Disk::open(&folder.join("frontier.redb"))?;
-        let mut state = State::default();
-        disk.each_url(|key, _| {
-            state.seen.insert(key);
-        })?;
-        let (queued, last) = disk.queued()?;
-        state.queued = queued;
+        let (per_host, last) = disk.queued()?;
         let stored = disk.meta("next")?.and_then(|v| v.try_into().ok()).map(u64::from_le_bytes);
-        state.next_sequence = stored.unwrap_or(0).max(last + 1);
+        let state = State {
+            seen: Seen::new(disk.url_count()?),
+            hosts: Vec::new(),
+            names: Vec::new(),
+            by_name: HashMap::new(),
+            addresses: Vec::new(),
+            by_address: HashMap::new(),
+            ready: BinaryHeap::new(),
+            batch: Batch::default(),
+            queued: per_host.values().sum(),
+            deferred: 0,
+            next_sequence: stored.unwrap_or(0).max(last + 1),
+        };
         let frontier = Self { options, disk, state: Mutex::new(state) };
         for name in frontier.disk.hosts()? {
             let mut state = frontier.lock();
             let index = frontier.host_index(&mut state, &name);
             if let Some(host) = state.hosts.get_mut(index) {
-                host.on_disk_from = Some(0);
+                host.queued = per_host.get(&host.key).copied().unwrap_or(0);
+                host.on_disk_from = (host.queued > 0).then_some(0);
             }
             frontier.wake(&mut state, index);
         }
+        frontier.lock().batch.hosts.clear();
         Ok(frontier)
     }
 
@@ -185,45 +93,93 @@ impl Frontier {
     }
 
     /// Queues a URL unless it was ever seen; `true` if it is new.
-    pub fn push(&self, entry: Entry) -> bool {
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn push(&self, entry: Entry) -> Result<bool> {
         let mut state = self.lock();
         let key = url_key(entry.url.as_str());
-        if !state.seen.insert(key) {
-            return false;
+        if self.is_known(&mut state, key)? {
+            return Ok(false);
         }
+        state.seen.insert(key);
+        self.enqueue(&mut state, key, entry);
+        Ok(true)
+    }
+
+    /// Queues a URL though it was seen, to look at it again; not if it is queued now.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn push_again(&self, entry: Entry) -> Result<bool> {
+        let mut state = self.lock();
+        let key = url_key(entry.url.as_str());
+        if !self.is_known(&mut state, key)? {
+            state.seen.insert(key);
+        } else if self.disk.state(key)? == Some(UrlState::Queued)
+            || state.batch.states.contains(&(key, UrlState::Queued))
+        {
+            return Ok(false);
+        }
+        self.enqueue(&mut state, key, entry);
+        Ok(true)
+    }
+
+    fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
         let name = host_key(&entry.url);
-        let index = self.host_index(&mut state, &name);
+        let index = self.host_index(state, &name);
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         state.queued += 1;
         state.batch.states.push((key, UrlState::Queued));
-        let Some(host) = state.hosts.get_mut(index) else { return false };
+        let Some(host) = state.hosts.get_mut(index) else { return };
+        host.queued += 1;
         let host_key = host.key;
-        if host.on_disk_from.is_none() && host.queue.len() < HEAD {
+        if host.given_up {
+            host.deferred += 1;
+            state.deferred += 1;
+        } else if host.on_disk_from.is_none() && host.queue.len() < HEAD {
             host.queue.push_back((sequence, entry.clone(), 0));
         } else {
             host.on_disk_from.get_or_insert(sequence);
         }
         state.batch.queued.push((host_key, sequence, entry));
-        self.wake(&mut state, index);
-        true
+        self.wake(state, index);
     }
 
     /// Marks a URL as seen and done without queueing it, such as one that is out of scope or a
     /// canonical alias; `true` if it was not known.
-    pub fn mark(&self, url: &Url) -> bool {
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn mark(&self, url: &Url) -> Result<bool> {
         let mut state = self.lock();
         let key = url_key(url.as_str());
-        let new = state.seen.insert(key);
-        if new {
+        let known = self.is_known(&mut state, key)?;
+        if !known {
+            state.seen.insert(key);
             state.batch.states.push((key, UrlState::Done));
         }
-        new
+        Ok(!known)
     }
 
     /// Whether a URL in normal form was ever seen.
-    pub fn knows(&self, url: &str) -> bool {
-        self.lock().seen.contains(&url_key(url))
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn knows(&self, url: &str) -> Result<bool> {
+        self.is_known(&mut self.lock(), url_key(url))
+    }
+
+    fn is_known(&self, state: &mut State, key: UrlKey) -> Result<bool> {
+        if state.seen.has(key) {
+            return Ok(true);
+        }
+        let known = self.disk.state(key)?.is_some();
+        if known {
+            state.seen.cache(key);
+        }
+        Ok(known)
     }
 
     /// The next URL that politeness allows.
@@ -243,6 +199,10 @@ impl Frontier {
             if host.in_flight >= self.options.per_host.max(1) {
                 continue;
             }
+            let address = host.address.and_then(|address| state.addresses.get_mut(address));
+            if let Some(&mut free) = address {
+                host.next_allowed = host.next_allowed.max(free);
+            }
             if host.next_allowed > now {
                 self.wake(state, index);
                 continue;
@@ -256,30 +216,65 @@ impl Frontier {
             let Some((sequence, entry, attempts)) = host.queue.pop_front() else { continue };
             host.in_flight += 1;
             host.next_allowed = now + host.delay;
+            let has_address = host.address.is_some();
+            if let Some(free) = host.address.and_then(|at| state.addresses.get_mut(at)) {
+                *free = now + self.options.address_delay;
+            }
             let name = state.names.get(index).cloned().unwrap_or_default();
             self.wake(state, index);
-            return Ok(Next::Lease(Box::new(Lease { entry, host: name, attempts, sequence })));
+            let lease = Lease { entry, host: name, attempts, has_address, sequence };
+            return Ok(Next::Lease(Box::new(lease)));
         }
         Ok(Next::Idle)
+    }
+
+    /// Says which address the lease's host has, so that hosts of one address share a clock. `true` if
+    /// that address may be asked now; otherwise the lease should be [put back](Self::put_back).
+    pub fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let index = *state.by_address.entry(address).or_insert_with(|| {
+            state.addresses.push(now);
+            state.addresses.len() - 1
+        });
+        let host = state.by_name.get(&lease.host).and_then(|&host| state.hosts.get_mut(host));
+        let (Some(host), Some(free)) = (host, state.addresses.get_mut(index)) else { return true };
+        host.address = Some(index);
+        if *free > now {
+            return false;
+        }
+        *free = now + self.options.address_delay;
+        true
+    }
+
+    /// Gives a lease back untouched.
+    pub fn put_back(&self, lease: Lease) {
+        let mut state = self.lock();
+        let Some(&index) = state.by_name.get(&lease.host) else { return };
+        let Some(host) = state.hosts.get_mut(index) else { return };
+        host.in_flight = host.in_flight.saturating_sub(1);
+        host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
+        self.wake(&mut state, index);
     }
 
     /// A lease has come to its end; `took` is how long the host needed. `now` must not lie before
     /// the lease's.
     pub fn done(&self, lease: &Lease, took: Duration, now: Instant) {
-        let mut state = self.lock();
-        state.queued = state.queued.saturating_sub(1);
-        state.batch.states.push((url_key(lease.entry.url.as_str()), UrlState::Done));
-        if let Some(index) = self.release(&mut state, lease, took, now) {
-            let key = state.hosts.get(index).map_or(0, |host| host.key);
-            state.batch.dequeued.push((key, lease.sequence));
-        }
+        self.free(lease, took, now);
+        self.finish(lease);
     }
 
     /// The host may be asked again, though the lease's page is still being worked on: called when
     /// the response is in, before [`finish`](Self::finish).
     pub fn free(&self, lease: &Lease, took: Duration, now: Instant) {
         let mut state = self.lock();
-        self.release(&mut state, lease, took, now);
+        let Some(&index) = state.by_name.get(&lease.host) else { return };
+        if let Some(host) = state.hosts.get_mut(index) {
+            host.in_flight = host.in_flight.saturating_sub(1);
+            host.unfinished += 1;
+            host.well(took, now, &self.options);
+        }
+        self.wake(&mut state, index);
     }
 
     /// The second half of [`done`](Self::done), after [`free`](Self::free).
@@ -287,28 +282,63 @@ impl Frontier {
         let mut state = self.lock();
         state.queued = state.queued.saturating_sub(1);
         state.batch.states.push((url_key(lease.entry.url.as_str()), UrlState::Done));
-        let key = host_hash(&lease.host);
-        state.batch.dequeued.push((key, lease.sequence));
-    }
-
-    /// Puts a lease back, to be tried again after `wait`. Nothing of the host is handed out before.
-    pub fn retry(&self, lease: Lease, wait: Duration, now: Instant) {
-        let mut state = self.lock();
-        if let Some(&index) = state.by_name.get(&lease.host)
-            && let Some(host) = state.hosts.get_mut(index)
-        {
-            host.in_flight = host.in_flight.saturating_sub(1);
-            host.next_allowed = host.next_allowed.max(now + wait);
-            host.queue.push_front((lease.sequence, lease.entry, lease.attempts.saturating_add(1)));
-            self.wake(&mut state, index);
+        state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
+        let Some(&index) = state.by_name.get(&lease.host) else { return };
+        if let Some(host) = state.hosts.get_mut(index) {
+            host.queued = host.queued.saturating_sub(1);
+            host.unfinished = host.unfinished.saturating_sub(1);
         }
     }
 
-    /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
-    pub fn defer(&self, lease: &Lease, now: Instant) {
+    /// Puts a lease back, to be tried again after `wait`. Nothing of the host is handed out before;
+    /// with `failure`, later still if it was not the first in a row. `true` if the host is given up
+    /// by that.
+    pub fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool {
         let mut state = self.lock();
-        state.deferred += 1;
-        self.release(&mut state, lease, Duration::ZERO, now);
+        let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let Some(host) = state.hosts.get_mut(index) else { return false };
+        host.in_flight = host.in_flight.saturating_sub(1);
+        let ends = failure && host.failed(wait, now, &self.options);
+        host.next_allowed = host.next_allowed.max(now + wait);
+        host.queue.push_front((lease.sequence, lease.entry, lease.attempts.saturating_add(1)));
+        if ends {
+            Self::give_up(&mut state, index);
+        } else if host.given_up {
+            host.queue.clear();
+            host.deferred += 1;
+            state.deferred += 1;
+        }
+        self.wake(&mut state, index);
+        ends
+    }
+
+    /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
+    /// `true` if its host is given up by that.
+    pub fn defer(&self, lease: &Lease, failure: bool, now: Instant) -> bool {
+        let mut state = self.lock();
+        let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let Some(host) = state.hosts.get_mut(index) else { return false };
+        host.in_flight = host.in_flight.saturating_sub(1);
+        let ends = failure && host.failed(Duration::ZERO, now, &self.options);
+        if ends {
+            Self::give_up(&mut state, index);
+        } else {
+            host.deferred += 1;
+            state.deferred += 1;
+        }
+        self.wake(&mut state, index);
+        ends
+    }
+
+    /// All that waits for the host is deferred.
+    fn give_up(state: &mut State, index: usize) {
+        let Some(host) = state.hosts.get_mut(index) else { return };
+        host.queue.clear();
+        host.on_disk_from = None;
+        let elsewhere = host.in_flight as u64 + host.unfinished + host.deferred;
+        let waiting = host.queued.saturating_sub(elsewhere);
+        host.deferred += waiting;
+        state.deferred += waiting;
     }
 
     /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
@@ -321,6 +351,33 @@ impl Frontier {
         }
     }
 
+    /// Remembers something of a host or URL, durable with the next commit.
+    pub fn note(&self, subject: &str, kind: &'static str, value: Vec<u8>) {
+        self.lock().batch.notes.push((subject.to_owned(), kind, value));
+    }
+
+    /// What was remembered of a host or URL.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn note_of(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>> {
+        let state = self.lock();
+        let fresh = state.batch.notes.iter().rev();
+        if let Some((.., value)) = fresh.into_iter().find(|(s, k, _)| s == subject && *k == kind) {
+            return Ok(Some(value.clone()));
+        }
+        drop(state);
+        self.disk.note(subject, kind)
+    }
+
+    /// Everything of one kind that was remembered and committed.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn notes(&self, kind: &str, visit: impl FnMut(&str, &[u8])) -> Result<()> {
+        self.disk.notes(kind, visit)
+    }
+
     /// Makes everything durable that was pushed and done before, with the caller's `payload`.
     ///
     /// # Errors
@@ -328,10 +385,12 @@ impl Frontier {
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
         let (batch, next) = {
             let mut state = self.lock();
+            state.seen.begin_commit();
             (std::mem::take(&mut state.batch), state.next_sequence)
         };
         self.disk.commit(&batch, next, payload)?;
         let mut state = self.lock();
+        state.seen.end_commit();
         // What went to disk only may be read from there now.
         for index in 0..state.hosts.len() {
             if state.hosts.get(index).is_some_and(|host| host.on_disk_from.is_some()) {
@@ -349,7 +408,7 @@ impl Frontier {
     /// How many URLs are where.
     pub fn counts(&self) -> Counts {
         let state = self.lock();
-        Counts { known: state.seen.len() as u64, queued: state.queued, deferred: state.deferred }
+        Counts { known: state.seen.count(), queued: state.queued, deferred: state.deferred }
     }
 
     /// Every host, in the order of its first URL.
@@ -358,37 +417,42 @@ impl Frontier {
         let both = state.names.iter().zip(&state.hosts);
         both.map(|(name, host)| HostState {
             host: name.clone(),
-            in_memory: host.queue.len(),
+            queued: host.queued,
             in_flight: host.in_flight,
+            failures: host.failures,
+            given_up: host.given_up,
         })
         .collect()
     }
 
-    fn release(
-        &self,
-        state: &mut State,
-        lease: &Lease,
-        took: Duration,
-        now: Instant,
-    ) -> Option<usize> {
-        let index = *state.by_name.get(&lease.host)?;
-        let host = state.hosts.get_mut(index)?;
-        host.in_flight = host.in_flight.saturating_sub(1);
-        if !self.options.delay.is_zero() {
-            // Slower when the host is slow: twice its answer's time, up to the ceiling.
-            let slow = (took * 2).min(self.options.max_delay);
-            host.next_allowed = host.next_allowed.max(now + host.delay.max(slow));
-        } else if !host.delay.is_zero() {
-            host.next_allowed = host.next_allowed.max(now + host.delay);
-        }
-        self.wake(state, index);
-        Some(index)
+    /// One host, if any of its URLs was seen.
+    pub fn host(&self, name: &str) -> Option<HostState> {
+        let state = self.lock();
+        let host = state.hosts.get(*state.by_name.get(name)?)?;
+        Some(HostState {
+            host: name.to_owned(),
+            queued: host.queued,
+            in_flight: host.in_flight,
+            failures: host.failures,
+            given_up: host.given_up,
+        })
+    }
+
+    /// How many of its host's URLs are before a queued one; `None` if it does not wait.
+    ///
+    /// # Errors
+    /// From the file.
+    ///
+    /// # Complexity
+    /// O(queue of the host).
+    pub fn position(&self, url: &Url) -> Result<Option<u64>> {
+        self.disk.position(host_hash(&host_key(url)), url.as_str())
     }
 
     /// Puts a host into the heap if it has something to hand out.
     fn wake(&self, state: &mut State, index: usize) {
         let Some(host) = state.hosts.get_mut(index) else { return };
-        let has_work = !host.queue.is_empty() || host.on_disk_from.is_some();
+        let has_work = !host.given_up && (!host.queue.is_empty() || host.on_disk_from.is_some());
         if has_work && !host.in_heap && host.in_flight < self.options.per_host.max(1) {
             host.in_heap = true;
             state.ready.push(Reverse((host.next_allowed, index)));
@@ -418,15 +482,7 @@ impl Frontier {
             return index;
         }
         let index = state.hosts.len();
-        state.hosts.push(Host {
-            key: host_hash(name),
-            queue: VecDeque::new(),
-            on_disk_from: None,
-            next_allowed: Instant::now(),
-            delay: self.options.delay,
-            in_flight: 0,
-            in_heap: false,
-        });
+        state.hosts.push(Host::new(host_hash(name), self.options.delay));
         state.names.push(name.to_owned());
         state.by_name.insert(name.to_owned(), index);
         state.batch.hosts.push(name.to_owned());

@@ -1,7 +1,7 @@
 use super::*;
 
 fn entry(url: &str) -> Entry {
-    Entry { url: Url::parse(url).unwrap(), depth: 1, hops: 0 }
+    Entry::page(Url::parse(url).unwrap(), 1)
 }
 
 fn open(folder: &Path, delay_ms: u64) -> Frontier {
@@ -20,10 +20,10 @@ fn lease(frontier: &Frontier, now: Instant) -> Option<Lease> {
 fn a_url_is_handed_out_once_and_a_host_waits_its_delay() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 500);
-    assert!(frontier.push(entry("http://a.example/1")));
-    assert!(!frontier.push(entry("http://a.example/1")));
-    assert!(frontier.push(entry("http://a.example/2")));
-    assert!(frontier.push(entry("http://b.example/1")));
+    assert!(frontier.push(entry("http://a.example/1")).unwrap());
+    assert!(!frontier.push(entry("http://a.example/1")).unwrap());
+    assert!(frontier.push(entry("http://a.example/2")).unwrap());
+    assert!(frontier.push(entry("http://b.example/1")).unwrap());
     let now = Instant::now() + Duration::from_millis(1);
     let first = lease(&frontier, now).unwrap();
     let second = lease(&frontier, now).unwrap();
@@ -41,8 +41,8 @@ fn a_url_is_handed_out_once_and_a_host_waits_its_delay() {
 fn a_slow_host_is_asked_less_often() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 100);
-    frontier.push(entry("http://a.example/1"));
-    frontier.push(entry("http://a.example/2"));
+    frontier.push(entry("http://a.example/1")).unwrap();
+    frontier.push(entry("http://a.example/2")).unwrap();
     let now = Instant::now() + Duration::from_millis(1);
     let first = lease(&frontier, now).unwrap();
     frontier.done(&first, Duration::from_secs(2), now);
@@ -56,7 +56,7 @@ fn what_was_committed_survives_and_what_was_in_flight_comes_again() {
     {
         let frontier = open(folder.path(), 0);
         for i in 0..1000 {
-            frontier.push(entry(&format!("http://a.example/{i}")));
+            frontier.push(entry(&format!("http://a.example/{i}"))).unwrap();
         }
         let now = Instant::now();
         let first = lease(&frontier, now).unwrap();
@@ -81,7 +81,7 @@ fn a_queue_longer_than_its_head_is_read_back_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
     for i in 0..HEAD * 3 {
-        frontier.push(entry(&format!("http://a.example/{i}")));
+        frontier.push(entry(&format!("http://a.example/{i}"))).unwrap();
     }
     let mut seen = 0;
     for _ in 0..4 {
@@ -100,11 +100,11 @@ fn a_queue_longer_than_its_head_is_read_back_in_order() {
 fn a_retry_comes_first_and_counts() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
-    frontier.push(entry("http://a.example/1"));
-    frontier.push(entry("http://a.example/2"));
+    frontier.push(entry("http://a.example/1")).unwrap();
+    frontier.push(entry("http://a.example/2")).unwrap();
     let now = Instant::now();
     let first = lease(&frontier, now).unwrap();
-    frontier.retry(first, Duration::from_secs(5), now);
+    frontier.retry(first, Duration::from_secs(5), false, now);
     assert!(lease(&frontier, now + Duration::from_secs(4)).is_none());
     let again = lease(&frontier, now + Duration::from_secs(5)).unwrap();
     assert_eq!((again.entry.url.path(), again.attempts), ("/1", 1));
@@ -115,4 +115,127 @@ fn two_processes_do_not_share_a_frontier() {
     let folder = tempfile::tempdir().unwrap();
     let _held = open(folder.path(), 0);
     assert!(matches!(Frontier::open(folder.path(), Options::default()), Err(Error::Locked(_))));
+}
+
+#[test]
+fn hosts_of_one_address_share_its_clock() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { address_delay: Duration::from_millis(200), ..Options::default() };
+    let frontier = Frontier::open(folder.path(), options).unwrap();
+    for host in ["a", "b", "c"] {
+        frontier.push(entry(&format!("http://{host}.example/1"))).unwrap();
+        frontier.push(entry(&format!("http://{host}.example/2"))).unwrap();
+    }
+    let start = Instant::now() + Duration::from_millis(1);
+    let ip: IpAddr = "192.0.2.1".parse().unwrap();
+    let mut asked = Vec::new();
+    for step in 0..4000 {
+        let now = start + Duration::from_millis(step);
+        while let Some(lease) = lease(&frontier, now) {
+            if !lease.has_address && !frontier.set_address(&lease, ip, now) {
+                frontier.put_back(lease);
+                continue;
+            }
+            asked.push(step);
+            frontier.done(&lease, Duration::ZERO, now);
+        }
+    }
+    assert_eq!(asked.len(), 6);
+    assert!(asked.windows(2).all(|pair| pair[1] - pair[0] >= 200), "{asked:?}");
+}
+
+#[test]
+fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        delay: Duration::from_millis(10),
+        breaker_after: 2,
+        breaker_wait: Duration::from_secs(4),
+        give_up_after: 4,
+        ..Options::default()
+    };
+    let frontier = Frontier::open(folder.path(), options.clone()).unwrap();
+    for i in 0..HEAD * 2 {
+        frontier.push(entry(&format!("http://dead.example/{i}"))).unwrap();
+    }
+    frontier.push(entry("http://good.example/1")).unwrap();
+    frontier.commit(b"").unwrap();
+    let start = Instant::now() + Duration::from_millis(1);
+    let (mut tries, mut good, mut given_up) = (Vec::new(), 0, false);
+    for step in 0..60_000 {
+        let now = start + Duration::from_millis(step);
+        while let Some(lease) = lease(&frontier, now) {
+            if lease.host == "good.example" {
+                good += 1;
+                frontier.done(&lease, Duration::ZERO, now);
+            } else {
+                tries.push(step);
+                given_up |= frontier.defer(&lease, true, now);
+            }
+        }
+    }
+    assert_eq!((tries.len(), good, given_up), (4, 1, true), "{tries:?}");
+    assert!(tries[2] - tries[1] >= 4000 && tries[3] - tries[2] >= 8000, "{tries:?}");
+    let counts = frontier.counts();
+    assert_eq!((counts.queued, counts.deferred), (HEAD as u64 * 2, HEAD as u64 * 2));
+    assert!(frontier.host("dead.example").unwrap().given_up);
+    // What is found for it later waits too.
+    frontier.push(entry("http://dead.example/late")).unwrap();
+    let counts = frontier.counts();
+    assert_eq!(counts.queued, counts.deferred);
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let frontier = Frontier::open(folder.path(), options).unwrap();
+    assert_eq!(frontier.counts().queued, HEAD as u64 * 2 + 1);
+    assert!(lease(&frontier, Instant::now()).is_some(), "the next run tries again");
+}
+
+#[test]
+fn notes_are_found_before_and_after_a_commit() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.note_of("a.example", "robots").unwrap(), None);
+    frontier.note("a.example", "robots", b"one".to_vec());
+    frontier.note("a.example", "robots", b"two".to_vec());
+    assert_eq!(frontier.note_of("a.example", "robots").unwrap().unwrap(), b"two");
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.note_of("a.example", "robots").unwrap().unwrap(), b"two");
+    let mut found = Vec::new();
+    frontier
+        .notes("robots", |subject, value| found.push((subject.to_owned(), value.to_vec())))
+        .unwrap();
+    assert_eq!(found, [("a.example".to_owned(), b"two".to_vec())]);
+}
+
+#[test]
+fn a_url_is_looked_at_again_only_when_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/1")).unwrap();
+    assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "it is queued");
+    let now = Instant::now();
+    let first = lease(&frontier, now).unwrap();
+    frontier.done(&first, Duration::ZERO, now);
+    frontier.commit(b"").unwrap();
+    assert!(!frontier.push(entry("http://a.example/1")).unwrap());
+    assert!(frontier.push_again(entry("http://a.example/1")).unwrap());
+    assert!(!frontier.push_again(entry("http://a.example/1")).unwrap());
+    frontier.commit(b"").unwrap();
+    assert_eq!(frontier.counts(), Counts { known: 1, queued: 1, deferred: 0 });
+    assert_eq!(frontier.position(&Url::parse("http://a.example/1").unwrap()).unwrap(), Some(0));
+    assert!(lease(&frontier, Instant::now()).is_some());
+}
+
+#[test]
+fn an_entry_is_read_back_as_it_was_written() {
+    let url = Url::parse("http://a.example/1").unwrap();
+    for entry in [
+        Entry::page(url.clone(), 7),
+        Entry::sitemap(url.clone(), 2),
+        Entry { hops: 5, ..Entry::page(url, 0) },
+    ] {
+        assert_eq!(Entry::decode(&entry.encode()), Some(entry));
+    }
 }

@@ -12,12 +12,16 @@ What a crawler fetches next.
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod disk;
+mod entry;
 mod error;
 mod frontier;
+mod host;
 mod normalize;
 mod scope;
+mod seen;
 
+pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 pub use error::{Error, Result};
-pub use frontier::{Counts, Entry, Frontier, HostState, Lease, Next, Options, UrlKey, url_key};
+pub use frontier::Frontier;
 pub use normalize::{Rejected, UrlLimits, normalize};
 pub use scope::{Scope, ScopeKind, host_key};

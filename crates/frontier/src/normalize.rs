@@ -1,5 +1,7 @@
 //! The URL normal form: two spellings of one address become one string.
 
+use std::ops::RangeInclusive;
+
 use url::Url;
 
 /// Limits on URLs from the web. A URL beyond one is a trap or an attack, and is logged as such.
@@ -13,11 +15,22 @@ pub struct UrlLimits {
     pub max_parameters: usize,
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
+    /// Years that dates in a URL may lie in; a calendar leads on for ever. Default 1990 to 2035.
+    pub years: RangeInclusive<u32>,
+    /// Order the parameters of a query, for servers that do not mind. Default off.
+    pub sort_query: bool,
 }
 
 impl Default for UrlLimits {
     fn default() -> Self {
-        Self { max_length: 2048, max_segments: 32, max_parameters: 16, max_repeated_segment: 3 }
+        Self {
+            max_length: 2048,
+            max_segments: 32,
+            max_parameters: 16,
+            max_repeated_segment: 3,
+            years: 1990..=2035,
+            sort_query: false,
+        }
     }
 }
 
@@ -34,8 +47,11 @@ pub enum Rejected {
 /// end stands for any ending.
 const TRACKING: &str = include_str!("tracking.txt");
 
+/// Parameters and path suffixes that name a visitor's session, one a line; likewise.
+const SESSIONS: &str = include_str!("sessions.txt");
+
 /// The normal form of an absolute URL: the WHATWG serialisation without fragment, user info,
-/// tracking parameters, and a `?` with nothing behind it.
+/// tracking parameters, session ids, and a `?` with nothing behind it.
 ///
 /// # Errors
 /// [`Rejected`] for what a crawler should not follow.
@@ -63,13 +79,27 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         }
     }
     if let Some(query) = url.query() {
-        let kept: Vec<&str> =
-            query.split('&').filter(|pair| !pair.is_empty() && !is_tracking(pair)).collect();
+        let idle =
+            |pair: &&str| pair.is_empty() || is_listed(TRACKING, pair) || is_listed(SESSIONS, pair);
+        let mut kept: Vec<&str> = query.split('&').filter(|pair| !idle(pair)).collect();
         if kept.len() > limits.max_parameters {
             return Err(Rejected::Trap("query-parameters"));
         }
+        if limits.sort_query {
+            kept.sort_unstable();
+        }
         let kept = kept.join("&");
         url.set_query((!kept.is_empty()).then_some(&kept));
+    }
+    if let Some(start) = url.path().rfind(';')
+        && url.path().get(start + 1..).is_some_and(|pair| is_listed(SESSIONS, pair))
+    {
+        // `/page;jsessionid=1A2B`, as servlets write it.
+        let path = url.path().get(..start).unwrap_or_default().to_owned();
+        url.set_path(&path);
+    }
+    if has_far_date(&url, &limits.years) {
+        return Err(Rejected::Trap("calendar"));
     }
     let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     if segments.len() > limits.max_segments {
@@ -85,14 +115,56 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     Ok(url)
 }
 
-fn is_tracking(pair: &str) -> bool {
+fn is_listed(list: &str, pair: &str) -> bool {
     let name = pair.split('=').next().unwrap_or(pair).to_ascii_lowercase();
-    TRACKING.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).any(
+    list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).any(
         |rule| match rule.strip_suffix('*') {
             Some(start) => name.starts_with(start),
             None => name == rule,
         },
     )
+}
+
+/// Words in a path that speak of a calendar.
+const CALENDAR: [&str; 8] =
+    ["calend", "kalend", "event", "agenda", "archiv", "schedul", "termin", "month"];
+
+/// Whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) lies out of
+/// range: the next month of a calendar has a page of its own for ever. Two numbers alone are no
+/// date: `/thread/4711/2` is the second page of a thread.
+fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
+    let far = |year: u32| !years.contains(&year);
+    let number = |text: &str, max: usize| {
+        let digits = (1..=max).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|_| digits)
+    };
+    let year = |text: &&str| text.len() == 4 && number(text, 4).is_some_and(far);
+    let below = |text: &&str, most: u32| number(text, 2).is_some_and(|n| (1..=most).contains(&n));
+    let path = url.path().to_ascii_lowercase();
+    let calendar = CALENDAR.iter().any(|word| path.contains(word));
+    let dated = |parts: &[&str]| {
+        let whole = parts
+            .windows(3)
+            .any(|p| matches!(p, [y, m, d] if year(y) && below(m, 12) && below(d, 31)));
+        let begun = || parts.windows(2).any(|p| matches!(p, [y, m] if year(y) && below(m, 12)));
+        whole || calendar && begun()
+    };
+    let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
+    let (mut far_year, mut has_month) = (false, false);
+    for (name, value) in
+        url.query().unwrap_or_default().split('&').filter_map(|p| p.split_once('='))
+    {
+        let name = name.to_ascii_lowercase();
+        far_year |=
+            matches!(name.as_str(), "year" | "y" | "yr") && number(value, 9).is_some_and(far);
+        has_month |= matches!(name.as_str(), "month" | "m" | "mon" | "week" | "day");
+        if dated(&value.split(['-', '/', '.']).collect::<Vec<_>>()) {
+            return true;
+        }
+    }
+    far_year && has_month
+        || calendar && dated(&segments)
+        || segments.iter().any(|segment| dated(&segment.split(['-', '.']).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -111,6 +183,9 @@ mod tests {
             ("http://user:pw@a.example/", "http://a.example/"),
             ("http://a.example./?", "http://a.example/"),
             ("http:0l0../", "http://0l0/"),
+            ("http://a.example/x;jsessionid=1A2B?y=1", "http://a.example/x?y=1"),
+            ("http://a.example/x?PHPSESSID=1a2b&y=1", "http://a.example/x?y=1"),
+            ("http://a.example/a;b=c", "http://a.example/a;b=c"),
             ("http://a.example/?utm_source=x&id=7&fbclid=q", "http://a.example/?id=7"),
             ("http://a.example/?UTM_Medium=x", "http://a.example/"),
             ("http://a.example/?b=2&a=1", "http://a.example/?b=2&a=1"),
@@ -138,6 +213,36 @@ mod tests {
             normal(&format!("http://a.example/?{query}")),
             Err(Rejected::Trap("query-parameters"))
         );
+    }
+
+    #[test]
+    fn calendars_end_and_other_numbers_do_not_matter() {
+        for url in [
+            "http://a.example/Calendar/2147/7/",
+            "http://a.example/events/2050-01-02",
+            "http://a.example/cal?month=3&year=1754",
+            "http://a.example/cal?date=2050-1-1",
+        ] {
+            assert_eq!(normal(url), Err(Rejected::Trap("calendar")), "{url}");
+        }
+        for url in [
+            "http://a.example/2026/11/21/news",
+            "http://a.example/item/4711/2",
+            "http://a.example/cal?month=3&year=2026",
+            "http://a.example/painting?year=1642",
+            "http://a.example/v2050-99",
+            "http://a.example/rfc/9309",
+        ] {
+            assert_eq!(normal(url).as_deref(), Ok(url));
+        }
+    }
+
+    #[test]
+    fn a_query_is_sorted_only_when_asked() {
+        let url = Url::parse("http://a.example/?b=2&a=1").unwrap();
+        let sorting = UrlLimits { sort_query: true, ..UrlLimits::default() };
+        assert_eq!(normalize(&url, &sorting).unwrap().as_str(), "http://a.example/?a=1&b=2");
+        assert_eq!(normalize(&url, &UrlLimits::default()).unwrap(), url);
     }
 
     proptest! {

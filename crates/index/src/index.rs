@@ -144,6 +144,15 @@ impl Index {
         self.writer.add_document(document).map(|_| ()).map_err(|e| translate(&self.path, e))
     }
 
+    /// Removes one page.
+    ///
+    /// # Errors
+    /// From the writer.
+    pub fn delete(&mut self, id: u64) -> Result<()> {
+        self.writer.delete_term(Term::from_field_u64(self.fields.id, id));
+        Ok(())
+    }
+
     /// Removes every page with a number of `first` or above: what a crash left ahead of the other
     /// stores.
     ///

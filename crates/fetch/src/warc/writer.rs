@@ -7,11 +7,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::payload_digest;
-use crate::client::Response;
+use crate::response::Response;
 
 /// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
 /// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
 pub const NEAR_DUPLICATE_PROFILE: &str = "urn:hapax:warc-profile:near-duplicate:1.0";
+const UNCHANGED_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// How a [`Writer`] writes.
@@ -60,6 +61,8 @@ pub enum RecordKind {
     RevisitIdentical(RefersTo),
     /// It nearly equals a page that was kept: its head and body.
     RevisitNear(RefersTo),
+    /// The server said 304: it is still what was fetched before.
+    RevisitUnchanged(RefersTo),
 }
 
 /// Appends records to numbered files, each record a gzip member of its own.
@@ -95,7 +98,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends a response as `kind`, fetched at `time`, under the record id `id`.
+    /// Appends a response as `kind`, fetched at `time`, under the record id `id`; then its request,
+    /// if it is known, and what is told of it (`metadata`, name and value), if that is anything.
     ///
     /// # Errors
     /// From the file system. After an error the position is that of before.
@@ -105,6 +109,7 @@ impl Writer {
         response: &Response,
         time: SystemTime,
         id: &str,
+        metadata: &[(&str, String)],
     ) -> io::Result<Location> {
         if self.length >= self.options.max_file_bytes {
             self.rotate()?;
@@ -116,6 +121,9 @@ impl Writer {
             }
             RecordKind::RevisitNear(refers) => {
                 ("revisit", Some((refers, NEAR_DUPLICATE_PROFILE)), &response.raw)
+            }
+            RecordKind::RevisitUnchanged(refers) => {
+                ("revisit", Some((refers, UNCHANGED_PROFILE)), &[])
             }
         };
         let mut block = response.head();
@@ -143,7 +151,41 @@ impl Writer {
             }
         }
         head += &format!("Content-Length: {}\r\n\r\n", block.len());
-        self.member(head.as_bytes(), &block)
+        let location = self.member(head.as_bytes(), &block)?;
+        if !response.request.is_empty() {
+            let content = "application/http;msgtype=request";
+            self.beside("request", content, id, response, time, &response.request)?;
+        }
+        if !metadata.is_empty() {
+            let lines = metadata.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+            let block: String = lines.collect();
+            let content = "application/warc-fields";
+            self.beside("metadata", content, id, response, time, block.as_bytes())?;
+        }
+        Ok(location)
+    }
+
+    /// A record that belongs to the response `id`.
+    fn beside(
+        &mut self,
+        warc_type: &str,
+        content_type: &str,
+        id: &str,
+        response: &Response,
+        time: SystemTime,
+        block: &[u8],
+    ) -> io::Result<()> {
+        let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
+        let head = format!(
+            "WARC/1.1\r\nWARC-Type: {warc_type}\r\nWARC-Record-ID: <{id}:{warc_type}>\r\n\
+             WARC-Date: {}\r\nWARC-Target-URI: {}\r\n{refers}: <{id}>\r\n\
+             WARC-Block-Digest: {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+            format_time(time),
+            response.url,
+            payload_digest(block),
+            block.len()
+        );
+        self.member(head.as_bytes(), block).map(|_| ())
     }
 
     /// Makes everything appended durable and says where the end is: the file's number and length.

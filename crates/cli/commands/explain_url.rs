@@ -1,0 +1,238 @@
+//! `crawl explain URL` and `--dry-run`: what would become of an address. Nothing is fetched but
+//! robots.txt, where the data directory remembers none.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_fetch::{Fetcher, Robots, RobotsAnswer, fetch_robots};
+use hapax_frontier::{Frontier, host_key};
+use serde_json::{Value, json};
+use url::Url;
+
+use crate::crawl::{Rules, remembered_robots};
+use crate::data::saved;
+use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
+use crate::output::{duration, escape};
+use crate::settings::Settings;
+
+/// Whether an argument is an address rather than a file.
+pub(super) fn is_url(text: &Path) -> Option<Url> {
+    let text = text.to_str().filter(|_| !text.exists())?;
+    Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+/// What judges an address: the settings and seeds of a crawl, and what it remembers.
+struct Judge {
+    rules: Rules,
+    fetcher: Fetcher,
+    agent: String,
+    ignore_robots: Vec<String>,
+    frontier: Option<Frontier>,
+    store: Option<hapax_dedup::Store>,
+    runtime: tokio::runtime::Runtime,
+}
+
+/// What was found out about an address, in order; and why it would not be fetched.
+#[derive(Default)]
+struct Report {
+    rows: Vec<(&'static str, String)>,
+    refused: Option<(&'static str, String)>,
+}
+
+impl Report {
+    fn say(&mut self, name: &'static str, text: impl Into<String>) {
+        self.rows.push((name, text.into()));
+    }
+
+    fn refuse(&mut self, reason: &'static str, detail: impl Into<String>) {
+        self.refused.get_or_insert((reason, detail.into()));
+    }
+
+    fn verdict(&self) -> String {
+        match &self.refused {
+            None => "would be fetched".to_owned(),
+            Some((reason, detail)) if detail.is_empty() => format!("skipped: {reason}"),
+            Some((reason, detail)) => format!("skipped: {reason}, {detail}"),
+        }
+    }
+
+    fn json(&self) -> Value {
+        let mut row: serde_json::Map<String, Value> =
+            self.rows.iter().map(|(name, text)| (name.replace(' ', "_"), json!(text))).collect();
+        row.insert("fetched".into(), self.refused.is_none().into());
+        row.insert("reason".into(), self.refused.as_ref().map(|(reason, _)| *reason).into());
+        row.insert("verdict".into(), self.verdict().into());
+        row.into()
+    }
+}
+
+pub(super) fn run(url: &Url, settings: Settings, data: &Path, as_json: bool) -> Result<u8> {
+    let saved = saved(data)?.unwrap_or_default();
+    let mut seeds: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
+    if seeds.is_empty() {
+        seeds.push(url.clone());
+    }
+    let judge = Judge::new(settings.or(saved.settings), &seeds, Some(data))?;
+    let report = judge.judge(url);
+    let mut out = std::io::stdout().lock();
+    if as_json {
+        writeln!(out, "{}", report.json())?;
+        return Ok(COMPLETE);
+    }
+    for (name, text) in &report.rows {
+        writeln!(out, "{name:<12} {}", escape(text))?;
+    }
+    writeln!(out, "{:<12} {}", "verdict", escape(&report.verdict()))?;
+    Ok(COMPLETE)
+}
+
+/// One line a seed.
+pub(super) fn dry_run(seeds: &[Url], settings: Settings, data: &Path) -> Result<u8> {
+    let data = data.join("crawl.toml").exists().then_some(data);
+    let judge = Judge::new(settings, seeds, data)?;
+    let mut out = std::io::stdout().lock();
+    let mut any = false;
+    for seed in seeds {
+        let report = judge.judge(seed);
+        any |= report.refused.is_none();
+        writeln!(out, "{}  {}", escape(seed.as_str()), escape(&report.verdict()))?;
+    }
+    Ok(if any { COMPLETE } else { NO_SEED })
+}
+
+impl Judge {
+    fn new(settings: Settings, seeds: &[Url], data: Option<&Path>) -> Result<Self> {
+        let fetcher = Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
+            .map_err(|error| coded(USAGE, error.to_string()))?;
+        // A crawl at work holds both; then only what needs neither is said.
+        let frontier = data
+            .filter(|data| data.join("frontier").is_dir())
+            .and_then(|data| Frontier::open(&data.join("frontier"), Default::default()).ok());
+        let options = hapax_dedup::Options {
+            recipe: settings.recipe()?.name().to_owned(),
+            ..hapax_dedup::Options::default()
+        };
+        let store = data
+            .filter(|_| frontier.is_some())
+            .and_then(|data| hapax_dedup::Store::open_existing(data.join("dedup"), options).ok());
+        Ok(Self {
+            rules: Rules::new(&settings, seeds)?,
+            fetcher,
+            agent: settings.agent().1,
+            ignore_robots: settings.ignore_robots,
+            frontier,
+            store,
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+        })
+    }
+
+    fn judge(&self, url: &Url) -> Report {
+        let mut report = Report::default();
+        report.say("url", url.as_str());
+        let url = match self.rules.admit(url, 0) {
+            None => {
+                report.refuse("scheme", "not http or https");
+                return report;
+            }
+            Some(Ok(normal)) => {
+                report.say("normal form", normal.as_str());
+                report.say("scope", "inside");
+                normal
+            }
+            Some(Err((normal, reason, detail))) => {
+                report.say("normal form", normal.as_str());
+                report.say("scope", if reason == "scope" { "outside" } else { "inside" });
+                report.refuse(reason, detail);
+                normal
+            }
+        };
+        match self.runtime.block_on(self.fetcher.address(&url)) {
+            Ok(Some(ip)) => report.say("address", ip.to_string()),
+            Ok(None) => report.say("address", "the proxy resolves it"),
+            Err(error) => {
+                report.say("address", error.to_string());
+                report.refuse(error.reason(), error.to_string());
+                return report;
+            }
+        }
+        self.robots(&url, &mut report);
+        self.known(&url, &mut report);
+        report
+    }
+
+    fn robots(&self, url: &Url, report: &mut Report) {
+        let host = host_key(url);
+        if self.ignore_robots.contains(&host) {
+            return report.say("robots.txt", "ignored, as --ignore-robots says");
+        }
+        let kept = self
+            .frontier
+            .as_ref()
+            .and_then(|frontier| remembered_robots(frontier, &host).ok().flatten());
+        let (from, text) = match kept {
+            Some((age, text)) => (format!("as of {} ago", duration(age)), text),
+            None => match self.runtime.block_on(fetch_robots(&self.fetcher, url)) {
+                RobotsAnswer::Text(text) => ("fetched now".to_owned(), text),
+                RobotsAnswer::Unreachable(why, _) => {
+                    report.say("robots.txt", format!("unreachable: {why}"));
+                    return report.refuse("robots-unreachable", "tried again at the next run");
+                }
+                RobotsAnswer::Refused => {
+                    return report.refuse("private-address", "not a public address");
+                }
+            },
+        };
+        let rules = Robots::parse(&text, &self.agent);
+        let (allowed, line) = rules.allows(url);
+        let shown = line.and_then(|line| {
+            let text = String::from_utf8_lossy(&text).replace("\r\n", "\n");
+            let rule = text.split(['\n', '\r']).nth(line - 1)?.trim().to_owned();
+            Some(format!(", line {line}: {rule}"))
+        });
+        let says = if allowed { "allows it" } else { "forbids it" };
+        report.say("robots.txt", format!("{says}{} ({from})", shown.unwrap_or_default()));
+        if let Some(delay) = rules.crawl_delay {
+            report.say("crawl-delay", duration(delay));
+        }
+        if !allowed {
+            report
+                .refuse("robots", line.map_or(String::new(), |l| format!("robots.txt, line {l}")));
+        }
+        if let Some(clean) = rules.clean(url) {
+            report.refuse("clean-param", format!("the same as {clean}"));
+        }
+    }
+
+    fn known(&self, url: &Url, report: &mut Report) {
+        let Some(frontier) = &self.frontier else {
+            return report.say("known", "no crawl's memory at hand (none yet, or one is at work)");
+        };
+        if let Some(host) = frontier.host(&host_key(url)) {
+            report.say("host", format!("{} of its URLs wait", host.queued));
+        }
+        if let Ok(Some(before)) = frontier.position(url) {
+            return report.say("known", format!("queued, {before} of its host before it"));
+        }
+        let id = self.store.as_ref().and_then(|store| store.id_of(url.as_str().as_bytes()).ok()?);
+        let record = id.and_then(|id| self.store.as_ref()?.record(id).ok()?);
+        match record {
+            Some(record) => {
+                let of = record.of.and_then(|of| self.store.as_ref()?.record(of).ok()?);
+                let fate = match of {
+                    Some(of) => {
+                        format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of.key))
+                    }
+                    None => "kept".to_owned(),
+                };
+                report.say("known", format!("page {}: fetched, {fate}", record.id));
+                report.refuse("known", "fetched before");
+            }
+            None if frontier.knows(url.as_str()).unwrap_or(false) => {
+                report.say("known", "seen before and not used: skipped.jsonl says why");
+                report.refuse("known", "see skipped.jsonl");
+            }
+            None => report.say("known", "never seen"),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! What a host's robots.txt means for this crawl: fetched once a day, remembered between runs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hapax_fetch::{Robots, RobotsAnswer, fetch_robots};
+use hapax_frontier::{Entry, Lease, host_key};
+use tokio::sync::OnceCell;
+use url::Url;
+
+use super::fetch::Shared;
+
+/// robots.txt asks for a longer pause: the host is skipped.
+const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
+/// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
+const VALID: Duration = Duration::from_secs(24 * 60 * 60);
+/// Tries, and how long each waits; all within 20 s.
+const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
+const MAX_WAIT: Duration = Duration::from_secs(12);
+/// Under this name the frontier remembers the file.
+const NOTE: &str = "robots";
+
+/// What robots.txt means for a host in this run.
+#[derive(Clone, Debug)]
+pub(crate) enum HostRule {
+    Rules(Box<Robots>),
+    Unreachable(String),
+    Refused,
+    TooSlow(Duration),
+}
+
+type Cell = Arc<OnceCell<HostRule>>;
+
+/// The rules of each host, as far as they were needed.
+#[derive(Debug, Default)]
+pub(super) struct HostRules(Mutex<HashMap<String, (Instant, Cell)>>);
+
+impl HostRules {
+    /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
+    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> HostRule {
+        let cell = {
+            let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let fresh = || (Instant::now(), Cell::default());
+            let entry = hosts.entry(lease.host.clone()).or_insert_with(fresh);
+            if entry.0.elapsed() > VALID {
+                *entry = fresh();
+            }
+            Arc::clone(&entry.1)
+        };
+        cell.get_or_init(|| rule(shared, lease)).await.clone()
+    }
+}
+
+async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
+    let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
+    let kept = kept.as_deref().and_then(read_note);
+    if let Some((age, text)) = kept
+        && age < VALID
+    {
+        return apply(shared, lease, text);
+    }
+    let mut last = String::new();
+    let mut asked = Duration::ZERO;
+    for wait in WAITS {
+        tokio::time::sleep(wait.max(asked).min(MAX_WAIT)).await;
+        match fetch_robots(&shared.fetcher, &lease.entry.url).await {
+            RobotsAnswer::Text(text) => {
+                let mut note = seconds_now().to_le_bytes().to_vec();
+                note.extend(&text);
+                shared.frontier.note(&lease.host, NOTE, note);
+                let rule = apply(shared, lease, &text);
+                // The next request to the host is one more.
+                tokio::time::sleep(shared.delay).await;
+                return rule;
+            }
+            RobotsAnswer::Refused => return HostRule::Refused,
+            RobotsAnswer::Unreachable(why, retry_after) => {
+                last = why;
+                asked = retry_after.unwrap_or_default();
+            }
+        }
+    }
+    // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
+    match kept {
+        Some((_, text)) => apply(shared, lease, text),
+        None => HostRule::Unreachable(last),
+    }
+}
+
+fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
+    let rules = Robots::parse(text, &shared.agent);
+    if let Some(delay) = rules.crawl_delay {
+        if delay > MAX_CRAWL_DELAY {
+            return HostRule::TooSlow(delay);
+        }
+        shared.frontier.set_delay(&lease.host, delay);
+    }
+    if shared.sitemaps {
+        for map in sitemaps(&rules, &lease.entry.url) {
+            if let Err(error) = shared.frontier.push(Entry::sitemap(map, 0)) {
+                tracing::warn!("{error}");
+            }
+        }
+    }
+    HostRule::Rules(Box::new(rules))
+}
+
+/// The sitemaps of a host: those it names, as far as they lie on it, or the usual place.
+fn sitemaps(rules: &Robots, url: &Url) -> Vec<Url> {
+    let host = host_key(url);
+    let limits = hapax_frontier::UrlLimits::default();
+    let named = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
+    let named = named.filter_map(|map| hapax_frontier::normalize(&map, &limits).ok());
+    let named: Vec<Url> = named.filter(|map| host_key(map) == host).collect();
+    if rules.sitemaps.is_empty() {
+        return url.join(USUAL_SITEMAP).ok().into_iter().collect();
+    }
+    named
+}
+
+/// Where a sitemap lies that nobody names.
+pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
+
+/// The remembered text of a host's robots.txt, and its age.
+fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
+    let (time, text) = note.split_first_chunk::<8>()?;
+    let age = seconds_now().saturating_sub(u64::from_le_bytes(*time));
+    Some((Duration::from_secs(age), text))
+}
+
+/// What a frontier remembers of a host's robots.txt, for `crawl explain`.
+pub(crate) fn remembered(
+    frontier: &hapax_frontier::Frontier,
+    host: &str,
+) -> anyhow::Result<Option<(Duration, Vec<u8>)>> {
+    let note = frontier.note_of(host, NOTE)?;
+    Ok(note.as_deref().and_then(read_note).map(|(age, text)| (age, text.to_vec())))
+}
+
+fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

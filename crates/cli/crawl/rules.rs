@@ -1,0 +1,136 @@
+//! Which URLs a crawl takes, and when it ends.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hapax_frontier::{Rejected, Scope, ScopeKind, UrlLimits, normalize};
+use regex::RegexSet;
+use url::Url;
+
+use super::stats::Stats;
+use super::summary::Stop;
+use crate::exit::{USAGE, coded};
+use crate::settings::{ScopeName, Settings};
+use crate::units::{parse_duration, parse_size};
+
+/// The default of `--min-free-disk`.
+const MIN_FREE_DISK: u64 = 1 << 30;
+
+/// Which URLs are taken.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    pub(super) scope: Scope,
+    include: Option<RegexSet>,
+    exclude: RegexSet,
+    max_depth: u16,
+    pub(super) limits: UrlLimits,
+}
+
+impl Rules {
+    pub(crate) fn new(settings: &Settings, seeds: &[Url]) -> Result<Self> {
+        let kind = match settings.scope.unwrap_or(ScopeName::Host) {
+            ScopeName::Host => ScopeKind::Host,
+            ScopeName::Domain => ScopeKind::Domain,
+            ScopeName::Prefix => ScopeKind::Prefix,
+            ScopeName::Any => ScopeKind::Any,
+        };
+        let set = |name: &str, list: &[String]| {
+            RegexSet::new(list).map_err(|error| coded(USAGE, format!("--{name}: {error}")))
+        };
+        let include = set("include", &settings.include)?;
+        Ok(Self {
+            scope: Scope::new(kind, seeds),
+            include: (!settings.include.is_empty()).then_some(include),
+            exclude: set("exclude", &settings.exclude)?,
+            max_depth: settings.max_depth.unwrap_or(u16::MAX),
+            limits: UrlLimits::default(),
+        })
+    }
+
+    /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`
+    /// for what is no web address at all.
+    pub(crate) fn admit(
+        &self,
+        url: &Url,
+        depth: u16,
+    ) -> Option<Result<Url, (Url, &'static str, String)>> {
+        let normal = match normalize(url, &self.limits) {
+            Ok(normal) => normal,
+            Err(Rejected::Scheme) => return None,
+            Err(Rejected::Trap(what)) => return Some(Err((url.clone(), "trap", what.to_owned()))),
+        };
+        let reason = if !self.scope.contains(&normal) {
+            "scope"
+        } else if depth > self.max_depth {
+            "depth"
+        } else if self.include.as_ref().is_some_and(|set| !set.is_match(normal.as_str())) {
+            "include"
+        } else if self.exclude.is_match(normal.as_str()) {
+            "exclude"
+        } else {
+            return Some(Ok(normal));
+        };
+        Some(Err((normal, reason, String::new())))
+    }
+}
+
+/// Limits of the whole run.
+#[derive(Debug)]
+pub(super) struct RunLimits {
+    max_pages: u64,
+    max_bytes: u64,
+    deadline: Option<Instant>,
+    min_free_disk: u64,
+    data: PathBuf,
+    /// When the disk was looked at last, and what was free.
+    disk: Cell<Option<(Instant, u64)>>,
+    stats: Arc<Stats>,
+}
+
+impl RunLimits {
+    pub(super) fn new(settings: &Settings, data: &Path, stats: &Arc<Stats>) -> Result<Self> {
+        let time = settings.time_limit.as_deref().map(parse_duration).transpose()?;
+        Ok(Self {
+            max_pages: settings.max_pages.unwrap_or(u64::MAX),
+            max_bytes: settings.max_bytes.as_deref().map_or(Ok(u64::MAX), parse_size)?,
+            deadline: time.map(|time| Instant::now() + time),
+            min_free_disk: settings
+                .min_free_disk
+                .as_deref()
+                .map_or(Ok(MIN_FREE_DISK), parse_size)?,
+            data: data.to_owned(),
+            disk: Cell::default(),
+            stats: Arc::clone(stats),
+        })
+    }
+
+    pub(super) fn reached(&self, active: u64) -> Option<Stop> {
+        if self.stats.pages().fetched.saturating_add(active) >= self.max_pages {
+            Some(Stop::MaxPages)
+        } else if self.stats.received.load(Relaxed) >= self.max_bytes {
+            Some(Stop::MaxBytes)
+        } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            Some(Stop::TimeLimit)
+        } else if self.free_disk().is_some_and(|free| free < self.min_free_disk) {
+            Some(Stop::Disk)
+        } else {
+            None
+        }
+    }
+
+    /// Bytes free where the data lies, asked at most once a second.
+    fn free_disk(&self) -> Option<u64> {
+        if let Some((at, free)) = self.disk.get()
+            && at.elapsed() < Duration::from_secs(1)
+        {
+            return Some(free);
+        }
+        let free = fs4::available_space(&self.data).ok()?;
+        self.disk.set(Some((Instant::now(), free)));
+        Some(free)
+    }
+}

@@ -1,0 +1,313 @@
+//! The commit thread: what leases came to, the links they brought, and what becomes of them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use hapax_fetch::Sitemap;
+use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
+use tokio::sync::mpsc;
+use url::Url;
+
+use super::commit::{Committer, Outcome};
+use super::fetch::Message;
+use super::missing::MissingPages;
+use super::page::PageWork;
+use super::patterns::Patterns;
+use super::rules::Rules;
+use super::run::Control;
+use super::stats::Stats;
+use super::summary::{Stop, Summary};
+
+/// The commit thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) committer: Committer,
+    pub(super) rules: Rules,
+    pub(super) control: Arc<Control>,
+    pub(super) frontier: Arc<Frontier>,
+    pub(super) stats: Arc<Stats>,
+    pub(super) root: PathBuf,
+    pub(super) links_only: bool,
+    pub(super) max_redirects: u8,
+    pub(super) patterns: Patterns,
+    pub(super) missing: MissingPages,
+}
+
+/// Sitemap indexes on the way to a sitemap.
+const MAX_SITEMAP_DEPTH: u8 = 2;
+/// After so many pages a host is asked for one that does not exist.
+const PROBE_AFTER: u64 = 10;
+
+impl Writer {
+    /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
+    pub(super) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
+        for seed in seeds {
+            self.frontier.push(Entry::page(seed.clone(), 0))?;
+        }
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+
+    /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
+    pub(super) fn again(&mut self) -> Result<()> {
+        self.committer.recrawl = true;
+        for duplicates in [false, true] {
+            for id in 0..self.committer.store().next_id() {
+                let Some(record) = self.committer.store().record(id)? else { continue };
+                let url =
+                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
+                let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
+                if let Some(Ok(url)) = self.rules.admit(&url, 0) {
+                    self.frontier.push_again(Entry::page(url, 0))?;
+                }
+            }
+        }
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+
+    /// What a reader finds while the crawl runs, or after it was killed.
+    fn save_summary(&self) -> Result<()> {
+        let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
+        let summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
+        crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
+    }
+
+    /// Works until all senders are gone; returns the time spent on the data directory.
+    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Duration> {
+        let control = Arc::clone(&self.control);
+        let result = self.receive(&mut inbox).and_then(|()| {
+            let counts = self.frontier.counts();
+            self.committer.commit(counts.queued == counts.deferred)?;
+            let elapsed = self.committer.elapsed();
+            self.committer.close()?;
+            Ok(elapsed)
+        });
+        if result.is_err() {
+            control.failed.store(true, Relaxed);
+            inbox.close();
+        }
+        control.wake.notify_one();
+        result
+    }
+
+    fn receive(&mut self, inbox: &mut mpsc::Receiver<Message>) -> Result<()> {
+        loop {
+            let message = match inbox.try_recv() {
+                Ok(message) => message,
+                Err(mpsc::error::TryRecvError::Disconnected) => return Ok(()),
+                Err(mpsc::error::TryRecvError::Empty) => {
+                    // A quiet moment: what is old enough becomes durable.
+                    if self.committer.maybe_commit()? || self.idle_commit()? {
+                        self.save_summary()?;
+                        self.control.wake.notify_one();
+                        continue;
+                    }
+                    match inbox.blocking_recv() {
+                        Some(message) => message,
+                        None => return Ok(()),
+                    }
+                }
+            };
+            self.take(message)?;
+            self.control.active.fetch_sub(1, Relaxed);
+            if self.committer.maybe_commit()? {
+                self.save_summary()?;
+            }
+            self.control.wake.notify_one();
+        }
+    }
+
+    /// Queues that went to disk can be read back only after a commit.
+    fn idle_commit(&mut self) -> Result<bool> {
+        let idle = self.control.active.load(Relaxed) == 0 && self.frontier.is_dirty();
+        if idle {
+            self.committer.commit(false)?;
+        }
+        Ok(idle)
+    }
+
+    fn take(&mut self, message: Message) -> Result<()> {
+        match message {
+            Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
+            Message::Quiet { lease } => {
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Skip { lease, reason, detail } => {
+                if lease.entry.kind != EntryKind::Probe {
+                    self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
+                }
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Defer { lease, reason, detail, failure } => {
+                if lease.entry.kind == EntryKind::Probe {
+                    self.frontier.free(&lease, Duration::ZERO, Instant::now());
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
+                let down = self.frontier.defer(&lease, failure, Instant::now());
+                self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
+                if down { self.host_down(&lease.entry.url) } else { Ok(()) }
+            }
+            Message::Redirect { lease, target } => {
+                let entry = lease.entry.clone();
+                if entry.kind == EntryKind::Probe {
+                    // It leads somewhere all the same: nothing is learnt.
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
+                self.follow(&entry, &target)?;
+                self.committer.alias(&lease, &target)
+            }
+            Message::Clean { lease, target } => {
+                self.push(&target, lease.entry.depth, lease.entry.hops)?;
+                let url = lease.entry.url.as_str();
+                self.committer.skip(url, "clean-param", &format!("the same as {target}"))?;
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Sitemap { lease, sitemap } => {
+                self.sitemap(&lease.entry, sitemap)?;
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Unchanged { lease, response } => self.committer.unchanged(&lease, &response),
+            Message::Page(page) => self.page(*page),
+        }
+    }
+
+    fn host_down(&mut self, url: &Url) -> Result<()> {
+        let host = url.join("/").unwrap_or_else(|_| url.clone());
+        let detail =
+            "too many requests in a row failed; what waits for this host is tried at the next run";
+        self.committer.skip(host.as_str(), "host-down", detail)
+    }
+
+    fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
+        for page in sitemap.pages {
+            self.push(&page.url, 1, 0)?;
+        }
+        for map in sitemap.maps {
+            let Ok(map) = normalize(&map, &self.rules.limits) else { continue };
+            if from.hops >= MAX_SITEMAP_DEPTH {
+                let detail = format!("below {MAX_SITEMAP_DEPTH} sitemap indexes");
+                if self.frontier.mark(&map)? {
+                    self.committer.skip(map.as_str(), "depth", &detail)?;
+                }
+            } else if self.rules.scope.contains(&map) {
+                self.frontier.push(Entry::sitemap(map, from.hops + 1))?;
+            } else if self.frontier.mark(&map)? {
+                self.committer.skip(map.as_str(), "scope", "")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn page(&mut self, page: PageWork) -> Result<()> {
+        let Some(lease) = page.lease.as_ref() else { return Ok(()) };
+        let entry = lease.entry.clone();
+        if entry.kind == EntryKind::Probe {
+            self.missing.learn(&self.frontier, &lease.host, &page);
+            self.committer.finish(Some(lease));
+            return Ok(());
+        }
+        if let Some(target) = page.document.refresh.clone().filter(|target| {
+            normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url)
+        }) {
+            // A stub that leads on at once is a redirect, whatever its status.
+            self.follow(&entry, &target)?;
+            return self.committer.alias(lease, &target);
+        }
+        if self.missing.looks_like(&self.frontier, &lease.host, &page)? {
+            let detail = "like the answer to an address that does not exist";
+            self.committer.skip(page.url.as_str(), "soft-404", detail)?;
+            self.committer.unused(&page);
+            return Ok(());
+        }
+        if page.document.robots.nofollow {
+            self.not_followed(&page, "the page asks not to follow its links")?;
+        } else {
+            let depth = entry.depth.saturating_add(1);
+            for link in page.document.links.iter().filter(|link| !link.nofollow) {
+                self.push(&link.url, depth, 0)?;
+            }
+        }
+        if let Some(canonical) = &page.document.canonical {
+            // The page that is named comes into the crawl, but only from within the scope.
+            if let Some(Ok(url)) = self.rules.admit(canonical, entry.depth) {
+                self.frontier.push(Entry::page(url, entry.depth))?;
+            }
+        }
+        let host = lease.host.clone();
+        if self.links_only {
+            self.committer.unused(&page);
+        } else if page.document.robots.noindex {
+            self.committer.skip(page.url.as_str(), "noindex", "the page asks not to be indexed")?;
+            self.committer.unused(&page);
+        } else {
+            let outcome = self.committer.page(&page)?;
+            self.patterns.saw(&page.url, matches!(outcome, Outcome::Duplicate(_)));
+        }
+        if self.stats.host_pages(&host) == PROBE_AFTER && !self.links_only {
+            self.frontier.push(MissingPages::probe(&page.url))?;
+        }
+        Ok(())
+    }
+
+    /// Links that a page asks not to follow, once each; another page may lead to them all the same.
+    fn not_followed(&mut self, page: &PageWork, why: &str) -> Result<()> {
+        let links = page.document.links.len();
+        if links > 0 {
+            let detail = format!("{why}: {links} of them");
+            self.committer.skip(page.url.as_str(), "nofollow", &detail)?;
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, from: &Entry, target: &Url) -> Result<()> {
+        let hops = from.hops.saturating_add(1);
+        if hops > self.max_redirects {
+            let detail = format!("more than {} in a row", self.max_redirects);
+            return self.committer.skip(target.as_str(), "redirects", &detail);
+        }
+        if from.depth == 0 {
+            // A seed that moved takes its scope along: http://x to https://www.x.
+            self.rules.scope.add(target);
+            let target = target.to_string();
+            if !self.committer.moved_seeds.contains(&target) {
+                self.committer.moved_seeds.push(target);
+            }
+        }
+        self.push(target, from.depth, hops)
+    }
+
+    fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+        match self.rules.admit(url, depth) {
+            None => Ok(()),
+            Some(Ok(url)) => {
+                let host = hapax_frontier::host_key(&url);
+                let pages = self.stats.host_pages(&host);
+                if let Some(why) = self.patterns.leaves_out(&url, pages) {
+                    if self.frontier.mark(&url)? {
+                        self.committer.skip(url.as_str(), "near-duplicates", &why)?;
+                    }
+                    return Ok(());
+                }
+                self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;
+                Ok(())
+            }
+            Some(Err((url, reason, detail))) => {
+                // Each refused URL is logged once, however often it is linked.
+                if self.frontier.mark(&url)? {
+                    self.committer.skip(url.as_str(), reason, &detail)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Names to addresses that may be dialled.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+
+use crate::guard::{AddressGuard, is_localhost};
+
+pub(crate) const DNS_FAILED: &str = "cannot resolve ";
+pub(crate) const REFUSED: &str = "no public address for ";
+
+/// How long an answer is kept, how many are, and how many addresses of each.
+const KEPT_FOR: Duration = Duration::from_secs(300);
+const MAX_KEPT: usize = 10_000;
+const MAX_ADDRESSES: usize = 16;
+
+/// Resolves by the system and keeps only the addresses that may be dialled: those are the ones
+/// that are dialled, so that a name cannot change its mind in between.
+#[derive(Clone, Debug)]
+pub(crate) struct GuardedResolver {
+    pub(crate) guard: Arc<AddressGuard>,
+    /// The proxy's own name may lead into a private network: a person chose it.
+    pub(crate) proxy: Option<String>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+/// Answers by name, and since when they are held.
+type Kept = HashMap<String, (Instant, Vec<SocketAddr>)>;
+
+impl GuardedResolver {
+    pub(crate) fn new(guard: Arc<AddressGuard>, proxy: Option<String>) -> Self {
+        Self { guard, proxy, kept: Arc::default() }
+    }
+
+    /// The addresses of a name that may be dialled: at least one.
+    pub(crate) async fn addresses(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
+        if let Some((since, found)) = self.lock().get(name)
+            && since.elapsed() < KEPT_FOR
+        {
+            return Ok(found.clone());
+        }
+        let found = tokio::net::lookup_host((name, 0)).await.map_err(|error| {
+            io::Error::new(io::ErrorKind::NotFound, format!("{DNS_FAILED}{name}: {error}"))
+        })?;
+        let chosen = self.proxy.as_deref() == Some(name)
+            || is_localhost(name) && self.guard.knows_localhost();
+        let permitted = |address: &SocketAddr| chosen || self.guard.permits(address.ip());
+        let allowed: Vec<SocketAddr> = found.filter(permitted).take(MAX_ADDRESSES).collect();
+        if allowed.is_empty() {
+            let kind = io::ErrorKind::PermissionDenied;
+            return Err(io::Error::new(kind, format!("{REFUSED}{name}")));
+        }
+        let mut kept = self.lock();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(name.to_owned(), (Instant::now(), allowed.clone()));
+        Ok(allowed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let resolver = self.clone();
+        Box::pin(async move {
+            let allowed = resolver.addresses(name.as_str()).await?;
+            Ok(Box::new(allowed.into_iter()) as Addrs)
+        })
+    }
+}

@@ -1,0 +1,146 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use reqwest::header::HeaderMap;
+use tokio::sync::OwnedSemaphorePermit;
+use url::Url;
+
+/// Headers that mean something to a crawler: kept before all others.
+const NEEDED: [&str; 10] = [
+    "content-encoding",
+    "content-type",
+    "etag",
+    "last-modified",
+    "link",
+    "location",
+    "retry-after",
+    "set-cookie",
+    "transfer-encoding",
+    "x-robots-tag",
+];
+
+/// One response.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// What was asked for.
+    pub url: Url,
+    /// Status code.
+    pub status: u16,
+    /// Headers in order, names in lower case.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body as it came, without chunking.
+    pub raw: Bytes,
+    /// The body without Content-Encoding.
+    pub body: Bytes,
+    /// Who answered.
+    pub peer: Option<SocketAddr>,
+    /// Time until the body was in.
+    pub took: Duration,
+    /// What was sent, as it is written to a WARC.
+    pub request: Vec<u8>,
+    /// Held as long as a large body is in memory.
+    pub(crate) _permit: Option<Arc<OwnedSemaphorePermit>>,
+}
+
+impl Response {
+    /// A response that did not come from a [`Fetcher`](crate::Fetcher): from a file, or a test.
+    pub fn stored(url: Url, status: u16, headers: Vec<(String, Vec<u8>)>, raw: Bytes) -> Self {
+        let (body, request) = (raw.clone(), Vec::new());
+        let took = Duration::ZERO;
+        Self { url, status, headers, raw, body, peer: None, took, request, _permit: None }
+    }
+
+    /// The first header of this name (lower case), as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.headers.iter().find(|(header, _)| header == name)?;
+        std::str::from_utf8(value).ok()
+    }
+
+    /// Where a redirect leads; `None` for any other response.
+    pub fn redirect(&self) -> Option<Url> {
+        let redirect = matches!(self.status, 301 | 302 | 303 | 307 | 308);
+        self.url.join(self.header("location").filter(|_| redirect)?).ok()
+    }
+
+    /// How long the server asks to wait (RFC 9110, 10.2.3): seconds or a date.
+    pub fn retry_after(&self, now: SystemTime) -> Option<Duration> {
+        let value = self.header("retry-after")?.trim();
+        if let Ok(seconds) = value.parse::<u64>() {
+            return Some(Duration::from_secs(seconds));
+        }
+        let date = httpdate::parse_http_date(value).ok()?;
+        Some(date.duration_since(now).unwrap_or_default())
+    }
+
+    /// The status line and headers as they are written to a WARC.
+    pub fn head(&self) -> Vec<u8> {
+        let mut head = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
+        for (name, value) in self.headers.iter().filter(|(name, _)| name != "transfer-encoding") {
+            head.extend(name.as_bytes());
+            head.extend(b": ");
+            head.extend(value);
+            head.extend(b"\r\n");
+        }
+        head.extend(b"\r\n");
+        head
+    }
+}
+
+/// The headers in their order, as far as they fit; what a crawler needs is chosen first.
+pub(crate) fn kept_headers(headers: &HeaderMap, max_bytes: usize) -> Vec<(String, Vec<u8>)> {
+    let mut room = max_bytes;
+    let mut chosen = vec![false; headers.len()];
+    for needed in [true, false] {
+        for (chosen, (name, value)) in chosen.iter_mut().zip(headers) {
+            let size = name.as_str().len() + value.len();
+            if NEEDED.contains(&name.as_str()) == needed && size <= room {
+                room -= size;
+                *chosen = true;
+            }
+        }
+    }
+    let both = headers.iter().zip(chosen).filter(|(_, chosen)| *chosen);
+    both.map(|((name, value), _)| (name.as_str().to_owned(), value.as_bytes().to_vec())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(headers: &[(&str, &str)]) -> Response {
+        let own = headers.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
+        Response::stored(Url::parse("http://a.example/x").unwrap(), 503, own, Bytes::new())
+    }
+
+    #[test]
+    fn retry_after_is_read_in_both_forms() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        for (value, expected) in [
+            ("120", Some(120)),
+            ("Sun, 06 Nov 1994 08:50:37 GMT", Some(60)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("soon", None),
+            ("-1", None),
+            ("99999999999999999999999", None),
+        ] {
+            let found = with(&[("retry-after", value)]).retry_after(now);
+            assert_eq!(found, expected.map(Duration::from_secs), "{value}");
+        }
+    }
+
+    #[test]
+    fn many_headers_do_not_push_out_the_needed_ones() {
+        let mut headers = HeaderMap::new();
+        for number in 0..50 {
+            let name: reqwest::header::HeaderName = format!("x-{number}").parse().unwrap();
+            headers.insert(name, "y".repeat(1000).parse().unwrap());
+        }
+        headers.insert("content-type", "text/html".parse().unwrap());
+        let kept = kept_headers(&headers, 8192);
+        assert!(kept.iter().any(|(name, _)| name == "content-type"));
+        assert!(kept.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 8192);
+        assert_eq!(kept.len(), 9);
+    }
+}

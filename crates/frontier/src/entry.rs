@@ -1,0 +1,161 @@
+use std::time::{Duration, Instant};
+
+use url::Url;
+
+/// A URL's identity: 128 bits of its normal form's XXH3.
+pub type UrlKey = u128;
+
+/// The identity of a URL in normal form.
+pub fn url_key(url: &str) -> UrlKey {
+    xxhash_rust::xxh3::xxh3_128(url.as_bytes())
+}
+
+/// What is expected behind a URL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A page.
+    #[default]
+    Page,
+    /// A sitemap; [`Entry::hops`] counts the indexes on the way to it.
+    Sitemap,
+    /// Nothing: an address made up to see how the host says so.
+    Probe,
+}
+
+/// Set in the byte of the hops.
+const SITEMAP: u8 = 0x80;
+const PROBE: u8 = 0x40;
+
+/// A URL that waits to be fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The URL, in normal form.
+    pub url: Url,
+    /// Links from the seed to it.
+    pub depth: u16,
+    /// Redirects on the way to it, at most 63.
+    pub hops: u8,
+    /// What is expected there.
+    pub kind: EntryKind,
+}
+
+impl Entry {
+    /// A page so many links from a seed.
+    pub fn page(url: Url, depth: u16) -> Self {
+        Self { url, depth, hops: 0, kind: EntryKind::Page }
+    }
+
+    /// A sitemap below so many indexes.
+    pub fn sitemap(url: Url, hops: u8) -> Self {
+        Self { url, depth: 0, hops, kind: EntryKind::Sitemap }
+    }
+
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.depth.to_le_bytes().to_vec();
+        let kind = match self.kind {
+            EntryKind::Page => 0,
+            EntryKind::Sitemap => SITEMAP,
+            EntryKind::Probe => PROBE,
+        };
+        bytes.push(self.hops.min(PROBE - 1) | kind);
+        bytes.extend(self.url.as_str().as_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let (depth, rest) = bytes.split_first_chunk::<2>()?;
+        let (hops, url) = rest.split_first()?;
+        let url = Url::parse(std::str::from_utf8(url).ok()?).ok()?;
+        let kind = match (hops & SITEMAP, hops & PROBE) {
+            (0, 0) => EntryKind::Page,
+            (0, _) => EntryKind::Probe,
+            _ => EntryKind::Sitemap,
+        };
+        Some(Self { url, depth: u16::from_le_bytes(*depth), hops: hops & (PROBE - 1), kind })
+    }
+}
+
+/// Politeness.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Shortest time between two requests to a host. Default 1 s.
+    pub delay: Duration,
+    /// Longest time a slow host stretches the delay to. Default 30 s.
+    pub max_delay: Duration,
+    /// Requests at a time to one host. Default 1.
+    pub per_host: usize,
+    /// Shortest time between two requests to one address, whatever the host. Default 250 ms.
+    pub address_delay: Duration,
+    /// After so many failures in a row a host is left alone for a while. Default 5.
+    pub breaker_after: u32,
+    /// For how long at first, twice as long each time. Default 10 s.
+    pub breaker_wait: Duration,
+    /// After so many failures in a row a host is given up for this run. Default 8.
+    pub give_up_after: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            delay: Duration::from_secs(1),
+            max_delay: Duration::from_secs(30),
+            per_host: 1,
+            address_delay: Duration::from_millis(250),
+            breaker_after: 5,
+            breaker_wait: Duration::from_secs(10),
+            give_up_after: 8,
+        }
+    }
+}
+
+/// A URL handed out. It stays queued on disk until [`Frontier::done`](crate::Frontier::done) and a
+/// commit.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    /// What to fetch.
+    pub entry: Entry,
+    /// Its host, as [`host_key`](crate::host_key) writes it.
+    pub host: String,
+    /// How often it was tried before.
+    pub attempts: u8,
+    /// Whether the host's address is known, see [`Frontier::set_address`](crate::Frontier::set_address).
+    pub has_address: bool,
+    pub(crate) sequence: u64,
+}
+
+/// What to do now.
+#[derive(Debug)]
+pub enum Next {
+    /// Fetch this.
+    Lease(Box<Lease>),
+    /// Nothing is allowed before this moment.
+    At(Instant),
+    /// Nothing is queued but for what is in flight.
+    Idle,
+}
+
+/// What one host looks like from outside.
+#[derive(Clone, Debug)]
+pub struct HostState {
+    /// Its name, see [`host_key`](crate::host_key).
+    pub host: String,
+    /// Its queued URLs, those in flight among them.
+    pub queued: u64,
+    /// Requests in flight.
+    pub in_flight: usize,
+    /// Failures in a row.
+    pub failures: u32,
+    /// It was given up for this run.
+    pub given_up: bool,
+}
+
+/// How many URLs are where.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Every URL ever seen.
+    pub known: u64,
+    /// Waiting, those in flight and deferred among them.
+    pub queued: u64,
+    /// Given up for this run.
+    pub deferred: u64,
+}
