@@ -29,11 +29,15 @@ pub(crate) fn redirect(target: &str) -> Page {
     Page { status: "301 Moved", headers: format!("Location: {target}\r\n"), body: Vec::new() }
 }
 
+/// What a server answers, by path and by the whole head of the request.
+pub(crate) type Answer = Arc<dyn Fn(&str, &str) -> Page + Send + Sync>;
+
 /// A web server on loopback. It ends with the test.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) port: u16,
     asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
     dead: Arc<AtomicBool>,
     wait: Duration,
 }
@@ -45,21 +49,42 @@ impl Server {
 
     /// Each answer takes this long.
     pub(crate) fn slow(pages: HashMap<String, Page>, wait: Duration) -> Self {
+        Self::answering(
+            Arc::new(move |path, _| pages.get(path).cloned().unwrap_or_else(missing)),
+            wait,
+        )
+    }
+
+    pub(crate) fn answering(answer: Answer, wait: Duration) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let server = Self { port, asked: Arc::default(), dead: Arc::default(), wait };
-        let (asked, dead, pages) =
-            (Arc::clone(&server.asked), Arc::clone(&server.dead), Arc::new(pages));
+        let (asked, heads, dead) = (Arc::default(), Arc::default(), Arc::default());
+        let server = Self { port, asked, heads, dead, wait };
+        let (asked, heads) = (Arc::clone(&server.asked), Arc::clone(&server.heads));
+        let dead = Arc::clone(&server.dead);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 if dead.load(SeqCst) {
                     return;
                 }
-                let (asked, pages) = (Arc::clone(&asked), Arc::clone(&pages));
-                std::thread::spawn(move || serve(stream, &pages, &asked, wait));
+                let (asked, heads) = (Arc::clone(&asked), Arc::clone(&heads));
+                let answer = Arc::clone(&answer);
+                std::thread::spawn(move || {
+                    let mut stream = stream;
+                    let Some((path, head)) = read_head(&mut stream) else { return };
+                    asked.lock().unwrap().push(path.clone());
+                    heads.lock().unwrap().push(head.clone());
+                    std::thread::sleep(wait);
+                    send(&mut stream, &answer(&path, &head));
+                });
             }
         });
         server
+    }
+
+    /// The heads of all requests, in order.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
@@ -84,27 +109,27 @@ impl Server {
     }
 }
 
-fn serve(
-    mut stream: TcpStream,
-    pages: &HashMap<String, Page>,
-    asked: &Mutex<Vec<String>>,
-    wait: Duration,
-) {
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+pub(crate) fn missing() -> Page {
+    Page { status: "404 Not Found", headers: String::new(), body: b"no".to_vec() }
+}
+
+/// The path and the whole head of a request.
+pub(crate) fn read_head(stream: &mut TcpStream) -> Option<(String, String)> {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     let mut head = Vec::new();
     let mut piece = [0; 2048];
     while !head.windows(4).any(|w| w == b"\r\n\r\n") {
         match stream.read(&mut piece) {
             Ok(count) if count > 0 => head.extend_from_slice(&piece[..count]),
-            _ => return,
+            _ => return None,
         }
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-    asked.lock().unwrap().push(path.clone());
-    std::thread::sleep(wait);
-    let missing = Page { status: "404 Not Found", headers: String::new(), body: b"no".to_vec() };
-    let page = pages.get(&path).unwrap_or(&missing);
+    Some((path, head))
+}
+
+pub(crate) fn send(stream: &mut TcpStream, page: &Page) {
     let _ = write!(
         stream,
         "HTTP/1.1 {}\r\n{}Content-Length: {}\r\nConnection: close\r\n\r\n",

@@ -15,5 +15,9 @@ mod resume;
 mod bad_input;
 // The commands beside the main job.
 mod commands;
+// Servers and addresses that mean harm.
+mod hostile;
+// Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
+mod fetching;
 // Which pages are the same and which text is theirs, on pages made here.
 mod quality;

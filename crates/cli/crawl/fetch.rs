@@ -136,7 +136,8 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         Err(error) => return failed(shared, lease, started.elapsed(), &error),
     };
     shared.stats.response(response.raw.len());
-    answered(shared, lease, response, started.elapsed()).await
+    let asked_if_changed = known != Validators::default();
+    answered(shared, lease, response, started.elapsed(), asked_if_changed).await
 }
 
 /// A request that gave no response.
@@ -157,6 +158,7 @@ async fn answered(
     lease: Lease,
     response: Response,
     took: Duration,
+    asked_if_changed: bool,
 ) -> Message {
     let status = response.status;
     if status == 429 || status >= 500 {
@@ -170,7 +172,7 @@ async fn answered(
         }
     }
     shared.frontier.free(&lease, took, Instant::now());
-    if status == 304 {
+    if status == 304 && asked_if_changed {
         return Message::Unchanged { lease, response: Box::new(response) };
     }
     if let Some(target) = response.redirect() {

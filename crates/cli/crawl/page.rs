@@ -133,8 +133,10 @@ pub(crate) struct Unread {
     pub(crate) detail: String,
 }
 
-/// Beyond this share of characters that are none, a page is no text, whatever its type says.
-const MAX_GARBAGE: f64 = 0.3;
+/// Beyond this share of bytes that stand for nothing, or of control characters, a page is no text,
+/// whatever its type says.
+const MAX_UNKNOWN: f64 = 0.3;
+const MAX_CONTROLS: f64 = 0.05;
 
 /// What a response says: its body, and the headers that speak about it.
 fn document(
@@ -154,9 +156,8 @@ fn document(
             return Err(Unread { reason: "content-type", detail });
         }
     };
-    let garbage = garbage(&document);
-    if garbage > MAX_GARBAGE {
-        let detail = format!("{:.0} % is no text as {}", 100.0 * garbage, document.charset);
+    if let Some(share) = no_text(&document) {
+        let detail = format!("{:.0} % is no text as {}", 100.0 * share, document.charset);
         return Err(Unread { reason: "charset", detail });
     }
     for (name, value) in &response.headers {
@@ -173,16 +174,18 @@ fn document(
     Ok(document)
 }
 
-/// The share of characters that stand for bytes without meaning.
-fn garbage(document: &Document) -> f64 {
-    let (mut all, mut bad) = (0u64, 0u64);
+/// The share of characters that are none, if it is too large.
+fn no_text(document: &Document) -> Option<f64> {
+    let (mut all, mut unknown, mut controls) = (0u32, 0u32, 0u32);
     let blocks = document.blocks.iter().map(|block| block.text.as_str());
     for c in blocks.flat_map(str::chars).take(100_000) {
         all += 1;
-        let control = c.is_control() && !c.is_whitespace();
-        bad += u64::from(control || c == '\u{FFFD}');
+        unknown += u32::from(c == '\u{FFFD}');
+        controls += u32::from(c.is_control() && !c.is_whitespace());
     }
-    bad as f64 / all.max(1) as f64
+    let share = |count: u32| f64::from(count) / f64::from(all.max(1));
+    let bad = share(unknown) > MAX_UNKNOWN || share(controls) > MAX_CONTROLS;
+    bad.then(|| share(unknown + controls))
 }
 
 /// `otherbot: noindex` speaks to another robot.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::disk::{Batch, Disk, UrlState};
-use crate::entry::{Counts, Entry, HostState, Lease, Next, Options, UrlKey, url_key};
+use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
 use crate::host::Host;
 use crate::host_key;
@@ -138,6 +138,9 @@ impl Frontier {
         if host.given_up {
             host.deferred += 1;
             state.deferred += 1;
+        } else if entry.kind == EntryKind::Probe {
+            // What it finds out is about the others.
+            host.queue.push_front((sequence, entry.clone(), 0));
         } else if host.on_disk_from.is_none() && host.queue.len() < HEAD {
             host.queue.push_back((sequence, entry.clone(), 0));
         } else {

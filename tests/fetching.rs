@@ -1,0 +1,432 @@
+//! What is asked of whom, and how.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::{Bench, Page, Server, code, crawl, html, missing, prose, text, write};
+
+fn plain(body: impl Into<String>) -> Page {
+    typed("text/plain", body.into())
+}
+
+fn typed(content_type: &str, body: impl Into<Vec<u8>>) -> Page {
+    let headers = format!("Content-Type: {content_type}\r\n");
+    Page { status: "200 OK", headers, body: body.into() }
+}
+
+fn article(number: u64) -> Page {
+    html(format!("<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>", prose(number, 10)))
+}
+
+fn reasons(bench: &Bench, server: &Server) -> HashMap<String, String> {
+    let short = |line: &serde_json::Value| {
+        let url = line["url"].as_str().unwrap().replace(&server.url(""), "");
+        (url, line["reason"].as_str().unwrap().to_owned())
+    };
+    bench.log("skipped.jsonl").iter().map(short).collect()
+}
+
+#[test]
+fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {
+    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+    gz.write_all(b"<urlset><url><loc>/from-gz</loc></url><url><loc>/hidden/x</loc></url></urlset>")
+        .unwrap();
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), article(1)),
+        (
+            "/robots.txt".to_owned(),
+            plain(
+                "User-agent: *\nDisallow: /hidden\nSitemap: /index.xml\nSitemap: /list.txt\nSitemap: /feed",
+            ),
+        ),
+        (
+            "/index.xml".to_owned(),
+            typed(
+                "application/xml",
+                "<sitemapindex><sitemap><loc>/a.xml.gz</loc></sitemap><sitemap><loc>/index2.xml</loc></sitemap></sitemapindex>",
+            ),
+        ),
+        (
+            "/index2.xml".to_owned(),
+            typed(
+                "application/xml",
+                "<sitemapindex><sitemap><loc>/index3.xml</loc></sitemap></sitemapindex>",
+            ),
+        ),
+        (
+            "/index3.xml".to_owned(),
+            typed(
+                "application/xml",
+                "<sitemapindex><sitemap><loc>/index4.xml</loc></sitemap></sitemapindex>",
+            ),
+        ),
+        ("/a.xml.gz".to_owned(), typed("application/gzip", gz.finish().unwrap())),
+        (
+            "/feed".to_owned(),
+            typed("application/rss+xml", "<rss><item><link>/from-feed</link></item></rss>"),
+        ),
+        ("/from-gz".to_owned(), article(2)),
+        ("/from-feed".to_owned(), article(3)),
+        ("/from-text".to_owned(), article(4)),
+    ]));
+    // A text sitemap holds whole addresses, so it is served by the port.
+    let port = server.port;
+    let list = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/" => article(5),
+            "/robots.txt" => plain("Sitemap: /list.txt"),
+            "/list.txt" => plain(format!("http://127.0.0.1:{port}/from-text\n")),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/"), list.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let asked = server.asked();
+    for path in ["/from-gz", "/from-feed", "/from-text"] {
+        assert!(asked.iter().any(|asked| asked == path), "{path}: {asked:?}");
+    }
+    assert!(!asked.iter().any(|path| path == "/hidden/x" || path == "/index4.xml"), "{asked:?}");
+    let reasons = reasons(&bench, &server);
+    assert_eq!(reasons.get("/hidden/x").map(String::as_str), Some("robots"));
+    assert_eq!(reasons.get("/index4.xml").map(String::as_str), Some("depth"));
+    // And without them, nothing of it.
+    let bench = Bench::new();
+    let before = server.asked().len();
+    bench.crawl(&[server.url("/")], &["--no-sitemaps"]);
+    assert_eq!(server.asked()[before..], ["/"]);
+}
+
+#[test]
+fn robots_txt_is_asked_for_once_a_day_and_an_old_copy_holds_while_it_cannot_be_reached() {
+    let down = Arc::new(AtomicUsize::new(0));
+    let is_down = Arc::clone(&down);
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" if is_down.load(SeqCst) > 0 => Page { status: "503 Busy", ..missing() },
+            "/robots.txt" => plain("User-agent: *\r\nDisallow: /no\r\n"),
+            "/no" => article(9),
+            path => html(format!("<p>{} {path}</p><a href=/no>n</a>", prose(path.len() as u64, 9))),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &[]);
+    bench.crawl(&[server.url("/second")], &[]);
+    down.store(1, SeqCst);
+    let output = bench.crawl(&[server.url("/third-one")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let robots = |server: &Server| {
+        server.heads().iter().filter(|head| head.starts_with("GET /robots.txt")).count()
+    };
+    assert_eq!(robots(&server), 1, "the second and third run remember it");
+    assert_eq!(server.asked(), ["/", "/second", "/third-one"]);
+    assert_eq!(reasons(&bench, &server).get("/no").map(String::as_str), Some("robots"));
+    let why = bench.run(&["explain", &server.url("/no")]);
+    assert!(
+        why.contains("forbids it, line 2: Disallow: /no") && why.contains("skipped: robots"),
+        "{why}"
+    );
+    // A new crawl has no copy: nothing of the host may be asked for.
+    let bench = Bench::new();
+    let before = server.asked().len();
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!((code(&output), server.asked().len()), (4, before), "{}", text(&output.stdout));
+    assert_eq!(reasons(&bench, &server).get("/").map(String::as_str), Some("robots-unreachable"));
+}
+
+#[test]
+fn a_server_that_asks_to_wait_is_left_alone_so_long() {
+    let times = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let (seen, started) = (Arc::clone(&times), std::time::Instant::now());
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            if path != "/" {
+                return missing();
+            }
+            let mut seen = seen.lock().unwrap();
+            seen.push(started.elapsed());
+            match seen.len() {
+                1 => Page {
+                    status: "429 Slow",
+                    headers: "Retry-After: 2\r\n".into(),
+                    body: Vec::new(),
+                },
+                _ => article(1),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let times = times.lock().unwrap();
+    assert!(times.len() == 2 && times[1] - times[0] >= Duration::from_secs(2), "{times:?}");
+}
+
+#[test]
+fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => plain("Clean-param: visitor /list"),
+            "/" => {
+                let links: String = (0..30).map(|i| format!("<a href=/p{i}>x</a>")).collect();
+                html(format!(
+                    "<p>{}</p><a href='/list?visitor=7&page=1'>l</a><a href=/copy>c</a>{links}",
+                    prose(1, 9)
+                ))
+            }
+            "/list?page=1" => article(2),
+            "/original" => article(3),
+            "/copy" => {
+                let page = article(3);
+                let headers = format!("{}Link: </original>; rel=\"canonical\"\r\n", page.headers);
+                Page { headers, ..page }
+            }
+            "/p29" => {
+                html(format!("<p>{}</p><a href=/gone1>1</a><a href=/gone2>2</a>", prose(4, 9)))
+            }
+            path if path.starts_with("/p") => {
+                article(100 + path[2..].parse::<u64>().unwrap_or_default())
+            }
+            "/sitemap.xml" => missing(),
+            // Whatever is asked for: the words change, the status does not say so.
+            path => html(format!(
+                "<title>Sorry</title><p>Sorry, there is nothing at {path}. {}</p>",
+                prose(99, 6)
+            )),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let asked = server.asked();
+    assert!(
+        asked.contains(&"/list?page=1".to_owned()) && !asked.iter().any(|p| p.contains("visitor")),
+        "{asked:?}"
+    );
+    let reasons = reasons(&bench, &server);
+    assert_eq!(reasons.get("/list?visitor=7&page=1").map(String::as_str), Some("clean-param"));
+    for gone in ["/gone1", "/gone2"] {
+        assert_eq!(reasons.get(gone).map(String::as_str), Some("soft-404"), "{reasons:?}");
+    }
+    assert!(
+        bench
+            .log("discarded.jsonl")
+            .iter()
+            .any(|line| line["kind"] == "canonical" || line["kind"] == "exact")
+    );
+    assert!(asked.contains(&"/original".to_owned()), "the header's canonical page came in");
+    assert_eq!(bench.run(&["search", "sorry", "--json"]), "", "none of them is indexed");
+
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &["--max-pages-per-host", "5"]);
+    assert_eq!(bench.summary()["pages"]["fetched"], 5);
+    assert!(bench.summary()["skipped"]["budget"].as_u64().unwrap() > 20);
+}
+
+#[test]
+fn a_recrawl_asks_only_for_what_has_changed() {
+    let version = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&version);
+    let server = Server::answering(
+        Arc::new(move |path, head| {
+            let now = now.load(SeqCst) as u64;
+            let tagged = |page: Page, tag: &str| {
+                if head.contains(&format!("if-none-match: {tag}")) {
+                    return Page {
+                        status: "304 Not Modified",
+                        headers: String::new(),
+                        body: Vec::new(),
+                    };
+                }
+                Page { headers: format!("{}ETag: {tag}\r\n", page.headers), ..page }
+            };
+            match path {
+                "/" => html(format!(
+                    "<p>{}</p><a href=/same>a</a><a href=/changing>b</a><a href=/plain>c</a><a href=/twin>d</a>",
+                    prose(1, 10)
+                )),
+                "/same" => tagged(article(2), "\"two\""),
+                "/changing" => tagged(article(10 + now), &format!("\"v{now}\"")),
+                "/plain" => article(4),
+                "/twin" => {
+                    html(format!("<title>Twin</title><h1>Page 11</h1><p>{}</p>", prose(11, 10)))
+                }
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let flags = ["--concurrency", "1"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let pages = bench.summary()["pages"].clone();
+    assert_eq!((pages["indexed"].as_u64(), pages["exact"].as_u64()), (Some(4), Some(1)), "{pages}");
+    // Run again, nothing is asked for.
+    let before = server.asked().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert_eq!(server.asked().len(), before);
+
+    version.store(2, SeqCst);
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let mut again = server.asked()[before..].to_vec();
+    again.sort();
+    assert_eq!(again, ["/", "/changing", "/plain", "/same", "/twin"]);
+    assert_eq!(bench.summary()["pages"]["unchanged"], 3, "{}", bench.summary());
+    // The new text is found once, the old one under its twin alone.
+    let found = |query: &str| {
+        let hits = bench.run(&["search", query, "--json", "--limit", "20"]);
+        let urls =
+            hits.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        urls.map(|hit| hit["url"].as_str().unwrap().replace(&server.url(""), ""))
+            .collect::<Vec<_>>()
+    };
+    let all = found("when");
+    assert_eq!(all.len(), 5, "{all:?}");
+    let check = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
+}
+
+#[test]
+fn headers_go_to_the_seeds_hosts_alone_and_cookies_to_nobody_unless_asked() {
+    let other = Server::start(HashMap::from([("/".to_owned(), article(2))]));
+    let link = other.url("/");
+    let seed = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/" => {
+                let page = html(format!(
+                    "<p>{}</p><a href='{link}'>other</a><a href=/next>n</a>",
+                    prose(1, 9)
+                ));
+                Page { headers: format!("{}Set-Cookie: id=7\r\n", page.headers), ..page }
+            }
+            "/next" => article(3),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let flags = [
+        "--scope",
+        "any",
+        "--allow-private",
+        "127.0.0.0/8",
+        "--header",
+        "X-Key: secret",
+        "--concurrency",
+        "1",
+    ];
+    assert_eq!(code(&bench.crawl(&[seed.url("/")], &flags)), 0);
+    assert!(seed.heads().iter().all(|head| head.contains("x-key: secret")), "{:?}", seed.heads());
+    assert!(!other.heads().is_empty() && other.heads().iter().all(|head| !head.contains("x-key")));
+    let all = || seed.heads().into_iter().chain(other.heads());
+    assert!(all().all(|head| !head.contains("cookie:") && !head.contains("referer:")));
+    let bench = Bench::new();
+    bench.crawl(
+        &[seed.url("/")],
+        &["--scope", "any", "--allow-private", "127.0.0.0/8", "--cookies", "--concurrency", "1"],
+    );
+    assert!(
+        seed.heads()
+            .iter()
+            .any(|head| head.starts_with("GET /next") && head.contains("cookie: id=7"))
+    );
+    // What was sent is in the WARC, without secrets that only a person may know.
+    let output = bench.crawl(&[seed.url("/")], &["--header", "no colon"]);
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("write it like"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_proxy_gets_every_request() {
+    let proxy = Server::answering(
+        Arc::new(|path, _| if path == "http://site.invalid/" { article(1) } else { missing() }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&["http://site.invalid/".to_owned()], &["--proxy", &proxy.url("")]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(bench.summary()["pages"]["indexed"], 1);
+    // An address literal is refused behind a proxy too.
+    let bench = Bench::new();
+    write(&bench.path("page"), "");
+    let output = bench.crawl(&["http://site.invalid/".to_owned()], &["--proxy", "ftp://x"]);
+    assert_eq!(code(&output), 1);
+}
+
+#[test]
+fn links_only_follows_and_keeps_nothing_and_a_dry_run_asks_for_robots_txt_alone() {
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html("<p>x</p><a href=/1>1</a><a href=/2>2</a>")),
+        ("/1".to_owned(), article(1)),
+        ("/2".to_owned(), article(1)),
+        ("/robots.txt".to_owned(), plain("User-agent: *\nDisallow: /2")),
+    ]));
+    let bench = Bench::new();
+    let output = bench
+        .command(
+            &[server.url("/"), server.url("/2"), "http://10.0.0.1:25/".to_owned()],
+            &["--dry-run"],
+        )
+        .output()
+        .unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(said.contains("/  would be fetched") && said.contains("/2  skipped: robots"), "{said}");
+    assert!(server.asked().is_empty() && !bench.data().exists());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--links-only"])), 0);
+    assert_eq!(server.asked().len(), 2);
+    assert_eq!(bench.summary()["pages"]["fetched"], 2);
+    assert_eq!(bench.summary()["pages"]["indexed"], 0);
+    assert!(!bench.data().join("index").exists() && !bench.data().join("pages").exists());
+}
+
+#[test]
+fn a_full_disk_is_seen_before_it_is_full() {
+    let server = Server::start(HashMap::from([("/".to_owned(), article(1))]));
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--min-free-disk", "900TB"]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("--min-free-disk"), "{}", text(&output.stdout));
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--min-free-disk", "1MB"])), 0);
+}
+
+#[test]
+fn what_would_become_of_a_url_is_told_without_fetching_it() {
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<p>{}</p><a href=/copy>c</a>", prose(1, 9)))),
+        ("/copy".to_owned(), html(format!("<p>{}</p>", prose(1, 9)))),
+    ]));
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &["--exclude", "private"]);
+    let before = server.heads().len();
+    for (path, expected) in [
+        ("/", "fetched, kept"),
+        ("/copy", "discarded, a duplicate of"),
+        ("/new", "would be fetched"),
+        ("/private", "skipped: exclude"),
+        ("/a/a/a/a/a", "skipped: trap, repeated-segment"),
+    ] {
+        let said = bench.run(&["explain", &server.url(path)]);
+        assert!(said.contains(expected), "{path}: {said}");
+    }
+    let said = bench.run(&["explain", "http://other.example/", "--json"]);
+    let row: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (row["fetched"].as_bool(), row["reason"].as_str()),
+        (Some(false), Some("scope")),
+        "{said}"
+    );
+    let said = bench.run(&["explain", "http://127.0.0.9/"]);
+    assert!(said.contains("not a public address"), "{said}");
+    assert_eq!(server.heads().len(), before, "robots.txt was remembered");
+}
