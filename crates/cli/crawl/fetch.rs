@@ -11,7 +11,7 @@ use url::Url;
 
 use super::page::{PageWork, Unread};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
-use super::stats::Stats;
+use super::stats::{Budget, Stats};
 
 /// What a lease came to.
 #[derive(Debug)]
@@ -61,6 +61,8 @@ pub(super) enum Message {
 const MAX_ATTEMPTS: u8 = 2;
 /// A Retry-After beyond this is not waited for in this run.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
+/// What could be the last page of a budget is waited for in steps of this.
+const BUDGET_WAIT: Duration = Duration::from_millis(50);
 /// Under this name the frontier remembers by what a stored copy is known.
 pub(super) const VALIDATORS: &str = "validators";
 /// Bytes of each of them.
@@ -88,9 +90,40 @@ pub(super) struct Shared {
 
 /// Works on one lease to its end. The message is always sent, so that the lease is accounted for.
 pub(super) async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
-    let message = attempt(&shared, lease).await;
+    let host = lease.host.clone();
+    let message = match within_budget(&shared, lease) {
+        Ok(lease) if lease.entry.kind == EntryKind::Page => {
+            let message = attempt(&shared, lease).await;
+            // A page is released when it is counted.
+            if !matches!(message, Message::Page(_)) {
+                shared.stats.release(&host);
+            }
+            message
+        }
+        Ok(lease) => attempt(&shared, lease).await,
+        Err(message) => *message,
+    };
     // The receiver outlives all tasks but when the process ends.
     let _ = answers.send(message).await;
+}
+
+/// Whether the host's budget has a page left.
+fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
+    if lease.entry.kind != EntryKind::Page {
+        return Ok(lease);
+    }
+    match shared.stats.reserve(&lease.host, shared.max_pages_per_host) {
+        Budget::Left => Ok(lease),
+        Budget::Perhaps => {
+            shared.frontier.put_back(lease, BUDGET_WAIT, Instant::now());
+            Err(Box::new(Message::Again { down: None }))
+        }
+        Budget::Spent => {
+            shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+            let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
+            Err(Box::new(Message::Skip { lease, reason: "budget", detail }))
+        }
+    }
 }
 
 async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
@@ -98,7 +131,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     match shared.fetcher.address(&url).await {
         Ok(Some(ip)) if !lease.has_address => {
             if !shared.frontier.set_address(&lease, ip, Instant::now()) {
-                shared.frontier.put_back(lease);
+                shared.frontier.put_back(lease, Duration::ZERO, Instant::now());
                 return Message::Again { down: None };
             }
         }
@@ -120,13 +153,6 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 Message::Clean { lease: lease(), target }
             }
         };
-    }
-    if lease.entry.kind == EntryKind::Page
-        && shared.stats.host_pages(&lease.host) >= shared.max_pages_per_host
-    {
-        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
-        let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
-        return Message::Skip { lease, reason: "budget", detail };
     }
     let known =
         if shared.recrawl { validators(&shared.frontier, &url) } else { Validators::default() };

@@ -1,9 +1,8 @@
 //! What is counted. Shared between the threads; stored with each commit.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
@@ -33,14 +32,32 @@ impl PageCounts {
     }
 }
 
+/// Pages of one host.
+#[derive(Debug, Default)]
+struct HostPages {
+    fetched: u64,
+    /// Asked for, and not counted yet.
+    pending: u64,
+    /// Since the last commit.
+    changed: bool,
+}
+
+/// Whether one more page of a host may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Budget {
+    Left,
+    /// If what is pending fails.
+    Perhaps,
+    Spent,
+}
+
 /// Everything that is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Stats {
     pages: Mutex<PageCounts>,
     /// Skipped URLs by reason, moved forward with the frontier's commits.
     skipped: Mutex<BTreeMap<String, u64>>,
-    /// Pages fetched of each host, and whether that changed since the last commit.
-    hosts: Mutex<HashMap<String, (u64, bool)>>,
+    hosts: Mutex<HashMap<String, HostPages>>,
     /// Requests in flight.
     pub(crate) in_flight: AtomicU64,
     /// Responses of this run, of any status.
@@ -72,31 +89,54 @@ impl Stats {
         *self.skipped.lock().unwrap_or_else(PoisonError::into_inner) = skipped;
     }
 
+    fn hosts(&self) -> MutexGuard<'_, HashMap<String, HostPages>> {
+        self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Pages fetched of a host.
     pub(crate) fn host_pages(&self, host: &str) -> u64 {
-        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        hosts.get(host).map_or(0, |(pages, _)| *pages)
+        self.hosts().get(host).map_or(0, |pages| pages.fetched)
+    }
+
+    /// Takes one page out of a host's budget, until [`release`](Self::release).
+    pub(crate) fn reserve(&self, host: &str, max: u64) -> Budget {
+        let mut hosts = self.hosts();
+        let pages = hosts.entry(host.to_owned()).or_default();
+        if pages.fetched >= max {
+            Budget::Spent
+        } else if pages.fetched + pages.pending >= max {
+            Budget::Perhaps
+        } else {
+            pages.pending += 1;
+            Budget::Left
+        }
+    }
+
+    /// What was reserved came to an end; a page is counted by then.
+    pub(crate) fn release(&self, host: &str) {
+        if let Some(pages) = self.hosts().get_mut(host) {
+            pages.pending = pages.pending.saturating_sub(1);
+        }
     }
 
     /// One more page of a host.
     pub(crate) fn host_page(&self, host: &str) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = hosts.entry(host.to_owned()).or_default();
-        *entry = (entry.0 + 1, true);
+        let mut hosts = self.hosts();
+        let pages = hosts.entry(host.to_owned()).or_default();
+        pages.fetched += 1;
+        pages.changed = true;
     }
 
     /// What earlier runs counted for a host.
-    pub(crate) fn restore_host(&self, host: &str, pages: u64) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        hosts.insert(host.to_owned(), (pages, false));
+    pub(crate) fn restore_host(&self, host: &str, fetched: u64) {
+        self.hosts().insert(host.to_owned(), HostPages { fetched, ..HostPages::default() });
     }
 
     /// Calls `visit` with the hosts whose count has changed since this was called last.
     pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, u64)) {
-        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        for (host, (pages, changed)) in hosts.iter_mut().filter(|(_, (_, changed))| *changed) {
-            visit(host, *pages);
-            *changed = false;
+        for (host, pages) in self.hosts().iter_mut().filter(|(_, pages)| pages.changed) {
+            visit(host, pages.fetched);
+            pages.changed = false;
         }
     }
 

@@ -177,7 +177,14 @@ impl Writer {
                 Ok(())
             }
             Message::Unchanged { lease, response } => self.committer.unchanged(&lease, &response),
-            Message::Page(page) => self.page(*page),
+            Message::Page(page) => {
+                let lease = page.lease.as_ref().map(|lease| (lease.host.clone(), lease.entry.kind));
+                self.page(*page)?;
+                if let Some((host, EntryKind::Page)) = lease {
+                    self.stats.release(&host);
+                }
+                Ok(())
+            }
         }
     }
 

@@ -250,12 +250,15 @@ impl Frontier {
         true
     }
 
-    /// Gives a lease back untouched.
-    pub fn put_back(&self, lease: Lease) {
+    /// Gives a lease back untouched; nothing of its host is handed out for `wait`.
+    pub fn put_back(&self, lease: Lease, wait: Duration, now: Instant) {
         let mut state = self.lock();
         let Some(&index) = state.by_name.get(&lease.host) else { return };
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.in_flight = host.in_flight.saturating_sub(1);
+        if !wait.is_zero() {
+            host.next_allowed = host.next_allowed.max(now + wait);
+        }
         host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
         self.wake(&mut state, index);
     }

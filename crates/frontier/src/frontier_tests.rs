@@ -133,7 +133,7 @@ fn hosts_of_one_address_share_its_clock() {
         let now = start + Duration::from_millis(step);
         while let Some(lease) = lease(&frontier, now) {
             if !lease.has_address && !frontier.set_address(&lease, ip, now) {
-                frontier.put_back(lease);
+                frontier.put_back(lease, Duration::ZERO, now);
                 continue;
             }
             asked.push(step);
