@@ -10,7 +10,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::support::{Bench, Page, Server, code, html, prose, read_head, send, text};
+use crate::support::{Bench, Page, Server, code, html, prose, read_head, say, send, text};
 
 /// What a hostile server does with a connection, after the head of the request was read.
 type Act = fn(&mut TcpStream, &str);
@@ -611,7 +611,6 @@ fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
 /// Pages a second of honest hosts alone and beside 64 hostile ones, in turn. Run by `cargo xtask hostile`.
 #[test]
 #[ignore = "a measurement"]
-#[expect(clippy::print_stdout, reason = "it prints what it measures")]
 fn hostile_throughput() {
     let mut ratios = Vec::new();
     for round in 0..3 {
@@ -638,19 +637,19 @@ fn hostile_throughput() {
             assert_eq!(asked(), 8 * 250);
         }
         let ratio = seconds[0] / seconds[1];
-        println!(
+        say(&format!(
             "round {round}: 2,000 honest pages in {:.2} s alone, {:.2} s beside 64 hostile hosts: {:.0} %",
             seconds[0],
             seconds[1],
             100.0 * ratio
-        );
+        ));
         ratios.push(ratio);
     }
     ratios.sort_by(f64::total_cmp);
-    println!(
+    say(&format!(
         "honest hosts keep {:.0} % ({:.0} to {:.0}) of their pages a second",
         100.0 * ratios[1],
         100.0 * ratios[0],
         100.0 * ratios[2]
-    );
+    ));
 }

@@ -36,24 +36,40 @@ fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
     )
 }
 
+/// URLs that were kept or discarded, each with what became of it but for who came first.
+fn known(bench: &Bench) -> Vec<String> {
+    let hits = bench.run(&["search", "when", "--limit", "100000", "--json"]);
+    let mut urls: Vec<String> = crate::support::json_lines(hits.as_bytes())
+        .iter()
+        .chain(&bench.log("discarded.jsonl"))
+        .map(|line| line["url"].as_str().unwrap().split('/').skip(3).collect::<String>())
+        .collect();
+    urls.sort();
+    urls
+}
+
+/// `cargo xtask crash-crawl --cycles N` asks for more kills, of a larger web.
 #[test]
 fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
-    let undisturbed = {
-        let server = Server::start(web(40, 6));
+    let cycles = std::env::var("CRAWL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12u64);
+    let (groups, copies, longest) = if cycles > 12 { (40, 600, 2600) } else { (40, 6, 260) };
+    let flags = ["--per-host", "4"];
+    let (undisturbed, all) = {
+        let server = Server::start(web(groups, copies));
         let bench = Bench::new();
-        let output = bench.crawl(&[server.url("/")], &["--per-host", "4"]);
+        let output = bench.crawl(&[server.url("/")], &flags);
         assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-        outcome(&bench)
+        (outcome(&bench), known(&bench))
     };
-    assert_eq!(undisturbed.0, 240);
+    assert_eq!(undisturbed.0, groups * copies);
 
-    let server = Server::slow(web(40, 6), Duration::from_millis(4));
+    let server = Server::slow(web(groups, copies), Duration::from_millis(4));
     let bench = Bench::new();
     let seeds = [server.url("/")];
     let mut kills = 0;
-    for round in 0..12u64 {
-        let mut child = bench.spawn(&seeds, &["--per-host", "4"]);
-        std::thread::sleep(Duration::from_millis(40 + round * 37 % 260));
+    for round in 0..cycles {
+        let mut child = bench.spawn(&seeds, &flags);
+        std::thread::sleep(Duration::from_millis(40 + round * 379 % longest));
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -62,9 +78,21 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
         kills += 1;
     }
     assert!(kills >= 2, "the crawl was over before it could be killed");
-    let output = bench.crawl(&seeds, &["--per-host", "4"]);
+    let asked = server.asked().len();
+    let output = bench.crawl(&seeds, &flags);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert_eq!(outcome(&bench), undisturbed, "after {kills} kills");
+    assert_eq!(known(&bench), all, "after {kills} kills");
+    if cycles > 12 {
+        crate::support::say(&format!(
+            "{kills} kills, {asked} of {} requests before the last run: the same {} pages",
+            server.asked().len(),
+            all.len()
+        ));
+    }
+    let check =
+        crate::support::crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&check), 0, "{}", text(&check.stdout));
 
     // Every line of the logs is whole, and no page is in them twice.
     let mut urls: Vec<String> =

@@ -275,3 +275,8 @@ pub(crate) fn prose(seed: u64, sentences: u64) -> String {
 pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) {
     std::fs::write(path, content).unwrap();
 }
+
+/// For those who run a test as a measurement, with `--nocapture`.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}

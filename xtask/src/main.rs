@@ -7,7 +7,9 @@ mod rng;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S] | mutants [NAME] [--limit N]
+const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S] | crash-crawl [--cycles N] | hostile | mutants [NAME] [--limit N]
+  crash-crawl   kills a whole crawl N times (default 100); it must end like an undisturbed one
+  hostile       servers that mean harm: each has an outcome; what honest hosts keep of their pages/s
   mutants plants each bug of crates/dedup/tests/mutants in a copy of the sources, and fails
           unless the tests notice
   crash   kills a process that writes to a dedup store, N times at random moments (default 50),
@@ -21,6 +23,11 @@ fn main() -> ExitCode {
     };
     let result = match args.first().map(String::as_str) {
         Some("crash") => crash::run(number("--cycles", 50), number("--seed", 1)),
+        Some("crash-crawl") => tests(
+            &["resume::a_crawl_killed_again_and_again"],
+            &[("CRAWL_KILLS", number("--cycles", 100).to_string())],
+        ),
+        Some("hostile") => tests(&["hostile", "--include-ignored"], &[]),
         Some("mutants") => {
             let name = args.get(1).filter(|name| !name.starts_with('-'));
             mutants::run(name.map_or("", String::as_str), number("--limit", 1000))
@@ -40,6 +47,19 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Runs some of the product's tests, seen.
+fn tests(names: &[&str], environment: &[(&str, String)]) -> anyhow::Result<()> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let status = std::process::Command::new(cargo)
+        .args(["test", "--release", "--locked", "-p", "hapax", "--test", "tests", "--"])
+        .args(names)
+        .args(["--nocapture", "--test-threads", "1"])
+        .envs(environment.iter().map(|(name, value)| (*name, value.as_str())))
+        .status()?;
+    anyhow::ensure!(status.success(), "a test failed: {status}");
+    Ok(())
 }
 
 fn report(text: &str) {

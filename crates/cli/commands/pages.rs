@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use hapax_fetch::warc::{Reader, http_parts};
+use hapax_fetch::warc::{Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_body};
 use url::Url;
 
@@ -148,12 +148,23 @@ impl Line {
                 // What came before the damage is used.
                 Err(error) => return self.report(path, &error.to_string()),
             };
-            if record.header("warc-type") != Some("response") {
-                continue;
-            }
+            // Some tools store a page without its HTTP headers, as a resource.
+            let resource = match record.header("warc-type") {
+                Some("response") => false,
+                Some("resource") => true,
+                _ => continue,
+            };
+            let time = record.header("warc-date").and_then(parse_time);
+            let time = time.unwrap_or_else(SystemTime::now);
             let target = record.header("warc-target-uri").unwrap_or_default();
             // Some writers put the address in angle brackets.
             let Ok(url) = Url::parse(target.trim_matches(['<', '>'])) else { continue };
+            if resource {
+                let content_type = record.header("content-type").unwrap_or_default().to_owned();
+                let response = response(&url, &content_type, record.block);
+                self.add(url, response, time)?;
+                continue;
+            }
             let Some((status, headers, raw)) = http_parts(&record.block) else {
                 self.skip(&url, "protocol", "the record holds no HTTP response")?;
                 continue;
@@ -180,7 +191,7 @@ impl Line {
             };
             let mut response = Response::stored(url.clone(), status, headers, raw.into());
             response.body = body.into();
-            self.add(url, response, SystemTime::now())?;
+            self.add(url, response, time)?;
         }
     }
 

@@ -68,7 +68,7 @@ const DEDUP_MEMORY: usize = 32 << 20;
 const HOST_PAGES: &str = "pages";
 /// A group of pages is committed at this size or age.
 const GROUP_PAGES: u64 = 1000;
-const GROUP_AGE: Duration = Duration::from_secs(2);
+const GROUP_AGE: Duration = Duration::from_secs(1);
 
 /// Owns dedup store, index, WARC and logs.
 #[derive(Debug)]

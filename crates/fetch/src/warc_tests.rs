@@ -90,3 +90,27 @@ fn times_and_digests_are_as_others_write_them() {
     assert_eq!(at(1_795_195_000), "2026-11-20T17:16:40Z");
     assert_eq!(payload_digest(b""), "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ");
 }
+
+proptest::proptest! {
+    #[test]
+    fn times_are_read_back(seconds in 0u64..250_000_000_000) {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+        proptest::prop_assert_eq!(parse_time(&format_time(time)), Some(time));
+    }
+}
+
+#[test]
+fn what_is_no_time_is_none() {
+    for text in [
+        "",
+        "2026-11-21",
+        "2026-13-01T00:00:00Z",
+        "2026-11-21T10:00:00",
+        "x-y-zTa:b:cZ",
+        "2026-11-21T25:00:00Z",
+    ] {
+        assert_eq!(parse_time(text), None, "{text}");
+    }
+    let fraction = parse_time("2026-11-21T10:00:00.123Z");
+    assert_eq!(fraction, parse_time("2026-11-21T10:00:00Z"));
+}

@@ -28,6 +28,8 @@ struct State {
     by_address: HashMap<IpAddr, usize>,
     ready: BinaryHeap<Reverse<(Instant, usize)>>,
     batch: Batch,
+    /// A batch is on its way to disk: neither here nor there.
+    committing: bool,
     queued: u64,
     deferred: u64,
     next_sequence: u64,
@@ -66,6 +68,7 @@ impl Frontier {
             by_address: HashMap::new(),
             ready: BinaryHeap::new(),
             batch: Batch::default(),
+            committing: false,
             queued: per_host.values().sum(),
             deferred: 0,
             next_sequence: stored.unwrap_or(0).max(last + 1),
@@ -392,11 +395,13 @@ impl Frontier {
         let (batch, next) = {
             let mut state = self.lock();
             state.seen.begin_commit();
+            state.committing = true;
             (std::mem::take(&mut state.batch), state.next_sequence)
         };
         self.disk.commit(&batch, next, payload)?;
         let mut state = self.lock();
         state.seen.end_commit();
+        state.committing = false;
         // What went to disk only may be read from there now.
         for index in 0..state.hosts.len() {
             if state.hosts.get(index).is_some_and(|host| host.on_disk_from.is_some()) {
@@ -468,11 +473,9 @@ impl Frontier {
     fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
         let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
         let entries = self.disk.queue(host.key, from, HEAD)?;
-        let waiting = state
-            .batch
-            .queued
-            .iter()
-            .any(|(key, sequence, _)| *key == host.key && *sequence >= from);
+        let fresh = state.batch.queued.iter();
+        let waiting = state.committing
+            || fresh.into_iter().any(|(key, sequence, _)| *key == host.key && *sequence >= from);
         let last = entries.last().map(|(sequence, _)| sequence + 1);
         host.on_disk_from = match (entries.len() == HEAD || waiting, last) {
             (true, last) => Some(last.unwrap_or(from)),

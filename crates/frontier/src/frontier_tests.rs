@@ -239,3 +239,45 @@ fn an_entry_is_read_back_as_it_was_written() {
         assert_eq!(Entry::decode(&entry.encode()), Some(entry));
     }
 }
+
+#[test]
+fn nothing_is_forgotten_while_a_commit_is_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = std::sync::Arc::new(open(folder.path(), 0));
+    let count = HEAD * 40;
+    let writer = {
+        let frontier = std::sync::Arc::clone(&frontier);
+        std::thread::spawn(move || {
+            for i in 0..count {
+                frontier.push(entry(&format!("http://a.example/{i}"))).unwrap();
+                if i % (HEAD * 2) == HEAD * 2 - 1 {
+                    frontier.commit(b"").unwrap();
+                }
+            }
+            frontier.commit(b"").unwrap();
+        })
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut handed_out = 0;
+    while handed_out < count && Instant::now() < deadline {
+        match frontier.next(Instant::now()).unwrap() {
+            Next::Lease(lease) => {
+                frontier.done(&lease, Duration::ZERO, Instant::now());
+                handed_out += 1;
+            }
+            _ if writer.is_finished() => {
+                // One more look after the last commit, then it is over.
+                match frontier.next(Instant::now()).unwrap() {
+                    Next::Lease(lease) => {
+                        frontier.done(&lease, Duration::ZERO, Instant::now());
+                        handed_out += 1;
+                    }
+                    _ => break,
+                }
+            }
+            _ => std::thread::yield_now(),
+        }
+    }
+    writer.join().unwrap();
+    assert_eq!(handed_out, count);
+}

@@ -6,6 +6,7 @@ mod writer;
 pub use reader::{HttpParts, Reader, Record, http_parts, read_at};
 pub use writer::{
     Location, NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer, format_time,
+    parse_time,
 };
 
 use sha1::{Digest, Sha1};

@@ -1,0 +1,102 @@
+//! The frontier as it fills: pushes with nine known links to each new one, a lease and a completion a
+//! page, a commit each 1,000 pages; memory, space, time.
+//!
+//! ```text
+//! cargo bench -p hapax-frontier --bench urls [-- URLS [FOLDER]]      default 1000000
+//! ```
+
+#![expect(clippy::unwrap_used, reason = "a measurement that cannot be made ends")]
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hapax_frontier::{Entry, Frontier, Next, Options};
+use url::Url;
+
+/// New URLs a page brings, and known ones it repeats.
+const NEW: u64 = 10;
+const KNOWN: u64 = 90;
+const HOSTS: u64 = 1000;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let count: u64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
+    let folder = args.get(1).map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = folder.join(format!("hapax-bench-frontier-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    let options = Options {
+        delay: Duration::ZERO,
+        address_delay: Duration::ZERO,
+        per_host: 4,
+        ..Options::default()
+    };
+    let frontier = Frontier::open(&folder, options.clone()).unwrap();
+    let started = Instant::now();
+    let (mut known, mut pages, mut most, mut random) = (0u64, 0u64, 0, 1u64);
+    let (mut report, mut since, mut looked) = (count / 10, Instant::now(), 0u64);
+    while known < count {
+        for _ in 0..NEW {
+            assert!(frontier.push(Entry::page(url(known), 1)).unwrap());
+            known += 1;
+        }
+        for _ in 0..KNOWN {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            // Most links of a page are those of its site's navigation.
+            let back = (random >> 33) % if random >> 62 == 0 { known } else { known.min(20_000) };
+            assert!(!frontier.push(Entry::page(url(back), 1)).unwrap());
+            looked += 1;
+        }
+        if let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {
+            frontier.done(&lease, Duration::ZERO, Instant::now());
+        }
+        pages += 1;
+        if pages % 1000 == 0 {
+            frontier.commit(b"position").unwrap();
+            most = most.max(anonymous());
+        }
+        if known >= report {
+            println!(
+                "{known:>10} known: {:.0} pages/s lately, {:.2} us a link; {} MB of memory at most, {:.0} bytes a URL on disk",
+                looked as f64 / KNOWN as f64 / since.elapsed().as_secs_f64(),
+                since.elapsed().as_secs_f64() * 1e6
+                    / (looked as f64 * (1.0 + NEW as f64 / KNOWN as f64)),
+                most / 1_000_000,
+                size(&folder) as f64 / known as f64
+            );
+            (since, looked, report) = (Instant::now(), 0, report + count / 10);
+        }
+    }
+    frontier.commit(b"position").unwrap();
+    println!("{:.1} s over all", started.elapsed().as_secs_f64());
+    drop(frontier);
+    let started = Instant::now();
+    let frontier = Frontier::open(&folder, options).unwrap();
+    let counts = frontier.counts();
+    println!(
+        "opened again in {:.2} s: {} known, {} queued; {} MB of memory",
+        started.elapsed().as_secs_f64(),
+        counts.known,
+        counts.queued,
+        anonymous() / 1_000_000
+    );
+    assert_eq!(counts.known, known);
+    drop(frontier);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+fn url(number: u64) -> Url {
+    let host = number.wrapping_mul(2_654_435_761) % HOSTS;
+    Url::parse(&format!("http://host{host}.example/section/page-{number}.html?view=full")).unwrap()
+}
+
+/// RssAnon of this process.
+fn anonymous() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+fn size(folder: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
