@@ -1,7 +1,7 @@
 //! What is asked of whom, and how.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
@@ -333,14 +333,29 @@ fn headers_go_to_the_seeds_hosts_alone_and_cookies_to_nobody_unless_asked() {
     let bench = Bench::new();
     bench.crawl(
         &[seed.url("/")],
-        &["--scope", "any", "--allow-private", "127.0.0.0/8", "--cookies", "--concurrency", "1"],
+        &[
+            "--scope",
+            "any",
+            "--allow-private",
+            "127.0.0.0/8",
+            "--cookies",
+            "--header",
+            "X-Key: secret",
+            "--concurrency",
+            "1",
+        ],
     );
     assert!(
         seed.heads()
             .iter()
             .any(|head| head.starts_with("GET /next") && head.contains("cookie: id=7"))
     );
-    // What was sent is in the WARC, without secrets that only a person may know.
+    // What was sent is in the archive, but not what a person added: it may be a secret.
+    let mut archive = String::new();
+    let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
+    flate2::read::MultiGzDecoder::new(file).read_to_string(&mut archive).unwrap();
+    assert!(archive.contains("GET /next HTTP/1.1\r\nhost: 127.0.0.1"), "{archive}");
+    assert!(!archive.contains("\r\ncookie:") && !archive.contains("x-key"));
     let output = bench.crawl(&[seed.url("/")], &["--header", "no colon"]);
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("write it like"), "{}", text(&output.stderr));

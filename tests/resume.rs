@@ -52,7 +52,7 @@ fn known(bench: &Bench) -> Vec<String> {
 #[test]
 fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     let cycles = std::env::var("CRAWL_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(12u64);
-    let (groups, copies, longest) = if cycles > 12 { (40, 600, 2600) } else { (40, 6, 260) };
+    let (groups, copies, longest) = if cycles > 12 { (40, 900, 2000) } else { (40, 6, 260) };
     let flags = ["--per-host", "4"];
     let (undisturbed, all) = {
         let server = Server::start(web(groups, copies));

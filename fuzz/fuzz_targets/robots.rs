@@ -5,5 +5,10 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|body: &[u8]| {
     let path = String::from_utf8_lossy(body.split(|&b| b == b'\n').next().unwrap_or_default()).into_owned();
     let Ok(url) = url::Url::parse(&format!("http://a.example/{path}")) else { return };
-    let _ = hapax_fetch::Robots::parse(body, "hapax").allows(&url);
+    let robots = hapax_fetch::Robots::parse(body, "hapax");
+    let _ = robots.allows(&url);
+    // What was cleaned is clean.
+    if let Some(clean) = robots.clean(&url) {
+        assert_eq!(robots.clean(&clean), None);
+    }
 });

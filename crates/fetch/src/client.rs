@@ -269,7 +269,8 @@ impl Fetcher {
         request.build().map_err(|e| translate(&e))
     }
 
-    /// The request as it is written to a WARC; credentials are not.
+    /// The request as it is written to a WARC: without what [`Options::headers`] adds, for that may
+    /// be a secret, and without cookies.
     fn request_head(&self, request: &reqwest::Request) -> Vec<u8> {
         let url = request.url();
         let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
@@ -283,7 +284,7 @@ impl Fetcher {
         )
         .into_bytes();
         for (name, value) in request.headers() {
-            if !matches!(name.as_str(), "authorization" | "cookie" | "proxy-authorization") {
+            if !self.headers.contains_key(name) {
                 head.extend(name.as_str().as_bytes());
                 head.extend(b": ");
                 head.extend(value.as_bytes());
