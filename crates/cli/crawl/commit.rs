@@ -3,6 +3,7 @@
 //! WARC -> logs -> index -> dedup -> frontier.
 
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -10,14 +11,12 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use hapax_dedup::{Level, Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
-use hapax_fetch::Response;
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Page, Searcher};
 use serde::{Deserialize, Serialize};
 
 use super::decide::{TextCache, dedup_document, examples, stored_text};
-use super::fetch::{VALIDATORS, validators_note};
 use super::log::{Discarded, DiscardedOf, Log, Skipped};
 use super::page::PageWork;
 use super::stats::{PageCounts, Stats};
@@ -34,6 +33,8 @@ struct PagePosition {
     /// Length of skipped.jsonl after a job that has no frontier to keep it.
     skipped: u64,
     counts: PageCounts,
+    /// What no other archive is called; in the ids of its records.
+    archive: u64,
 }
 
 /// The same for the frontier's commits.
@@ -73,21 +74,22 @@ const GROUP_AGE: Duration = Duration::from_secs(1);
 /// Owns dedup store, index, WARC and logs.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    store: Store,
-    index: Option<Index>,
-    warc: Option<Writer>,
+    pub(super) store: Store,
+    pub(super) index: Option<Index>,
+    pub(super) warc: Option<Writer>,
     discarded: Log,
     skipped: Log,
-    frontier: Option<Arc<Frontier>>,
-    stats: Arc<Stats>,
+    pub(super) frontier: Option<Arc<Frontier>>,
+    pub(super) stats: Arc<Stats>,
     pages_folder: PathBuf,
     texts: TextCache,
     /// Where the pages kept in this run lie in the WARC, and when they were fetched.
-    kept: BTreeMap<u64, (Location, SystemTime)>,
+    pub(super) kept: BTreeMap<u64, (Location, SystemTime)>,
     /// The same for earlier runs' pages.
     earlier: Option<Searcher>,
     /// The archive's end, also while this job writes none: a length of 0 would empty it.
     archived: (u32, u64),
+    archive_name: u64,
     skipped_elsewhere: u64,
     /// Where seeds moved to, earlier runs included.
     pub(super) moved_seeds: Vec<String>,
@@ -142,11 +144,17 @@ impl Committer {
             Some(frontier) => read_position(&frontier.payload()?)?,
             None => SkipPosition::default(),
         };
+        let archive = match pages.archive {
+            // No two hashers have the same keys.
+            0 => std::hash::RandomState::new().hash_one(pages.warc_length),
+            archive => archive,
+        };
         let index = if parts.index { Some(open_index(data, store.next_id())?) } else { None };
         let warc = if parts.warc {
             let (file, length) = (pages.warc_file.max(1), pages.warc_length);
             let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
-            let options = WarcOptions { software, ..WarcOptions::default() };
+            let name = format!("{archive:016x}");
+            let options = WarcOptions { software, archive: name, ..WarcOptions::default() };
             let writer = Writer::open(&data.pages(), file, length, options);
             Some(writer.with_context(|| data.pages().display().to_string())?)
         } else {
@@ -171,6 +179,7 @@ impl Committer {
             kept: BTreeMap::new(),
             earlier: Searcher::open(&data.index(), jieba()).ok().filter(|_| parts.index),
             archived: (pages.warc_file, pages.warc_length),
+            archive_name: archive,
             skipped_elsewhere: pages.skipped,
             moved_seeds: skips.moved_seeds,
             recrawl: skips.recrawl,
@@ -349,13 +358,14 @@ impl Committer {
             Some(best) => {
                 let date = self.place_of(best.id).map(|(_, date)| date);
                 let refers =
-                    RefersTo { record: record_id(best.id), url: self.url_of(best.id)?, date };
+                    RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
                 match best.level {
                     Level::Text => RecordKind::RevisitIdentical(refers),
                     _ => RecordKind::RevisitNear(refers),
                 }
             }
         };
+        let record_id = self.record_id(id);
         let Some(warc) = &mut self.warc else { return Ok(None) };
         let mut told = vec![
             ("fingerprint", page.fingerprint.to_string()),
@@ -367,58 +377,8 @@ impl Committer {
             told.push(("depth", lease.entry.depth.to_string()));
             told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
         }
-        let location = warc.append(&kind, &page.response, page.time, &record_id(id), &told);
+        let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
         location.map(Some).context("pages/")
-    }
-
-    /// Whether a known page still says what it said, and the page it duplicates is still there.
-    fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
-        let Some(record) = self.store.record(id)? else { return Ok(false) };
-        let of_is_there = match record.of {
-            Some(of) => self.store.record(of)?.is_some(),
-            None => true,
-        };
-        Ok(of_is_there && record.digest == page.basis.features.digest)
-    }
-
-    /// Takes a page out of tables and index: another version of it comes.
-    fn forget(&mut self, id: u64) -> Result<()> {
-        self.store.delete(id)?;
-        self.kept.remove(&id);
-        if let Some(index) = &mut self.index {
-            index.delete(id)?;
-        }
-        Ok(())
-    }
-
-    /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
-    /// that stands for them may have changed.
-    fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
-        let Some(frontier) = &self.frontier else { return };
-        if matches!(outcome, Outcome::New)
-            && let Some(note) = validators_note(&page.response)
-        {
-            frontier.note(page.url.as_str(), VALIDATORS, note);
-        }
-    }
-
-    /// The server says that a page is still what was fetched before.
-    pub(crate) fn unchanged(&mut self, lease: &Lease, response: &Response) -> Result<()> {
-        let url = lease.entry.url.as_str();
-        if let Some(id) = self.store.id_of(url.as_bytes())? {
-            let date = self.place_of(id).map(|(_, date)| date);
-            let refers = RefersTo { record: record_id(id), url: url.to_owned(), date };
-            let time = SystemTime::now();
-            let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-            if let Some(warc) = &mut self.warc {
-                let kind = RecordKind::RevisitUnchanged(refers);
-                let record = format!("{}:{seconds}", record_id(id));
-                warc.append(&kind, response, time, &record, &[]).context("pages/")?;
-            }
-        }
-        self.stats.update(|counts| counts.unchanged += 1);
-        self.finish(Some(lease));
-        Ok(())
     }
 
     /// A redirect: logged as an alias of its target.
@@ -505,7 +465,11 @@ impl Committer {
 
     /// Makes everything done so far durable, in order.
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
-        let mut position = PagePosition { counts: self.stats.pages(), ..PagePosition::default() };
+        let mut position = PagePosition {
+            counts: self.stats.pages(),
+            archive: self.archive_name,
+            ..PagePosition::default()
+        };
         if let Some(warc) = &mut self.warc {
             self.archived = warc.sync().context("pages/")?;
         }
@@ -547,12 +511,16 @@ impl Committer {
     }
 
     /// Where a kept page lies in the WARC, and when it was fetched.
-    fn place_of(&self, id: u64) -> Option<(String, String)> {
+    pub(super) fn place_of(&self, id: u64) -> Option<(String, String)> {
         if let Some((location, time)) = self.kept.get(&id) {
             return Some((place(location), format_time(*time)));
         }
         let hit = self.earlier.as_ref()?.page(id).ok()??;
         Some((hit.stored_at, hit.fetched))
+    }
+
+    pub(super) fn record_id(&self, id: u64) -> String {
+        format!("urn:hapax:{:016x}:page:{id}", self.archive_name)
     }
 
     fn url_of(&self, id: u64) -> Result<String> {
@@ -578,10 +546,6 @@ fn read_position<T: Default + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T
 
 fn place(location: &Location) -> String {
     format!("{}:{}", location.file, location.offset)
-}
-
-fn record_id(id: u64) -> String {
-    format!("urn:hapax:page:{id}")
 }
 
 fn round(value: f64) -> f64 {

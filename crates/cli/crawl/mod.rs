@@ -8,6 +8,7 @@ mod missing;
 mod page;
 mod patterns;
 mod progress;
+mod recrawl;
 mod robots;
 mod rules;
 mod run;

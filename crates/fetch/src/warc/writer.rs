@@ -24,11 +24,13 @@ pub struct WarcOptions {
     pub level: u32,
     /// What wrote the file, for its warcinfo record.
     pub software: String,
+    /// What no other archive is called: part of the id of its warcinfo records.
+    pub archive: String,
 }
 
 impl Default for WarcOptions {
     fn default() -> Self {
-        Self { max_file_bytes: 1 << 30, level: 1, software: "hapax".into() }
+        Self { max_file_bytes: 1 << 30, level: 1, software: "hapax".into(), archive: "0".into() }
     }
 }
 
@@ -204,8 +206,9 @@ impl Writer {
             self.options.software
         );
         let head = format!(
-            "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:hapax:warcinfo:{}>\r\nWARC-Date: {}\r\n\
+            "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:hapax:{}:warcinfo:{}>\r\nWARC-Date: {}\r\n\
              WARC-Filename: {}\r\nContent-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
+            self.options.archive,
             self.number,
             format_time(SystemTime::now()),
             name(self.number),

@@ -1,0 +1,64 @@
+//! A second look at pages that are known: `--recrawl`.
+
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use hapax_fetch::Response;
+use hapax_fetch::warc::{RecordKind, RefersTo};
+use hapax_frontier::Lease;
+
+use super::commit::{Committer, Outcome};
+use super::fetch::{VALIDATORS, validators_note};
+use super::page::PageWork;
+
+impl Committer {
+    /// Whether a known page still says what it said, and the page it duplicates is still there.
+    pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
+        let Some(record) = self.store.record(id)? else { return Ok(false) };
+        let of_is_there = match record.of {
+            Some(of) => self.store.record(of)?.is_some(),
+            None => true,
+        };
+        Ok(of_is_there && record.digest == page.basis.features.digest)
+    }
+
+    /// Takes a page out of tables and index: another version of it comes.
+    pub(super) fn forget(&mut self, id: u64) -> Result<()> {
+        self.store.delete(id)?;
+        self.kept.remove(&id);
+        if let Some(index) = &mut self.index {
+            index.delete(id)?;
+        }
+        Ok(())
+    }
+
+    /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
+    /// that stands for them may have changed.
+    pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
+        let Some(frontier) = &self.frontier else { return };
+        if matches!(outcome, Outcome::New)
+            && let Some(note) = validators_note(&page.response)
+        {
+            frontier.note(page.url.as_str(), VALIDATORS, note);
+        }
+    }
+
+    /// The server says that a page is still what was fetched before.
+    pub(crate) fn unchanged(&mut self, lease: &Lease, response: &Response) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        if let Some(id) = self.store.id_of(url.as_bytes())? {
+            let date = self.place_of(id).map(|(_, date)| date);
+            let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
+            let time = SystemTime::now();
+            let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            let record = format!("{}:{seconds}", self.record_id(id));
+            if let Some(warc) = &mut self.warc {
+                let kind = RecordKind::RevisitUnchanged(refers);
+                warc.append(&kind, response, time, &record, &[]).context("pages/")?;
+            }
+        }
+        self.stats.update(|counts| counts.unchanged += 1);
+        self.finish(Some(lease));
+        Ok(())
+    }
+}
