@@ -105,6 +105,34 @@ fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {
 }
 
 #[test]
+fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
+    let other = Server::start(HashMap::from([
+        ("/".to_owned(), article(9)),
+        ("/map".to_owned(), article(8)),
+    ]));
+    let away = other.url("/map");
+    let seed = Server::start(HashMap::from([
+        ("/".to_owned(), article(1)),
+        ("/sitemap.xml".to_owned(), crate::support::redirect("/real.xml")),
+        (
+            "/real.xml".to_owned(),
+            typed("application/xml", "<urlset><url><loc>/found</loc></url></urlset>"),
+        ),
+        ("/found".to_owned(), article(2)),
+    ]));
+    let leading = Server::start(HashMap::from([
+        ("/".to_owned(), article(3)),
+        ("/sitemap.xml".to_owned(), crate::support::redirect(&away)),
+    ]));
+    let bench = Bench::new();
+    let flags = ["--allow-private", "127.0.0.0/8"];
+    let output = bench.crawl(&[seed.url("/"), leading.url("/")], &flags);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(seed.asked().contains(&"/found".to_owned()), "{:?}", seed.asked());
+    assert!(other.heads().is_empty(), "{:?}", other.heads());
+}
+
+#[test]
 fn robots_txt_is_asked_for_once_a_day_and_an_old_copy_holds_while_it_cannot_be_reached() {
     let down = Arc::new(AtomicUsize::new(0));
     let is_down = Arc::clone(&down);

@@ -494,7 +494,7 @@ impl Committer {
                 elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
                 finished,
                 moved_seeds: self.moved_seeds.clone(),
-                recrawl: self.recrawl && !finished,
+                recrawl: self.recrawl && !(finished && frontier.counts().queued == 0),
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }

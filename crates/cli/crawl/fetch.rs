@@ -196,6 +196,11 @@ async fn answered(
         if lease.attempts < MAX_ATTEMPTS {
             return retry(shared, lease, wait, status != 429);
         }
+        // The page is given up; so is the host, if it goes on like this.
+        let down = shared.frontier.free_failed(&lease, Instant::now());
+        let reason = if status == 429 { "http-4xx" } else { "http-5xx" };
+        let more = if down { "; the host is given up for this run" } else { "" };
+        return Message::Skip { lease, reason, detail: format!("status {status}{more}") };
     }
     shared.frontier.free(&lease, took, Instant::now());
     if status == 304 && asked_if_changed {
@@ -215,7 +220,6 @@ async fn answered(
             return Message::Quiet { lease };
         }
         400..=499 => "http-4xx",
-        500..=599 => "http-5xx",
         _ => "http-other",
     };
     Message::Skip { lease, reason, detail: format!("status {status}") }

@@ -18,13 +18,15 @@ const VALID: Duration = Duration::from_secs(24 * 60 * 60);
 /// Tries, and how long each waits; all within 20 s.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
+/// Hosts whose rules are held in memory: a file of 500 KiB takes about 1.4 MB.
+const MAX_HOSTS: usize = 256;
 /// Under this name the frontier remembers the file.
 const NOTE: &str = "robots";
 
 /// What robots.txt means for a host in this run.
 #[derive(Clone, Debug)]
 pub(crate) enum HostRule {
-    Rules(Box<Robots>),
+    Rules(Arc<Robots>),
     Unreachable(String),
     Refused,
     TooSlow(Duration),
@@ -41,6 +43,13 @@ impl HostRules {
     pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> HostRule {
         let cell = {
             let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if hosts.len() >= MAX_HOSTS {
+                // The frontier remembers the files; what is small stays.
+                hosts.retain(|_, (_, cell)| !matches!(cell.get(), Some(HostRule::Rules(_)) | None));
+                if hosts.len() >= 100 * MAX_HOSTS {
+                    hosts.clear();
+                }
+            }
             let fresh = || (Instant::now(), Cell::default());
             let entry = hosts.entry(lease.host.clone()).or_insert_with(fresh);
             if entry.0.elapsed() > VALID {
@@ -103,7 +112,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
             }
         }
     }
-    HostRule::Rules(Box::new(rules))
+    HostRule::Rules(Arc::new(rules))
 }
 
 /// The sitemaps of a host: those it names, as far as they lie on it, or the usual place.

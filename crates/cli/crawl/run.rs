@@ -206,7 +206,7 @@ async fn schedule(
                     let counts = shared.frontier.counts();
                     if active == 0
                         && control.active.load(Relaxed) == 0
-                        && counts.queued == counts.deferred
+                        && counts.queued <= counts.deferred
                     {
                         break Stop::Complete;
                     }

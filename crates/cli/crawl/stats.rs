@@ -127,6 +127,11 @@ impl Stats {
         pages.changed = true;
     }
 
+    /// Counts every host from zero again.
+    pub(crate) fn forget_hosts(&self) {
+        self.hosts().clear();
+    }
+
     /// What earlier runs counted for a host.
     pub(crate) fn restore_host(&self, host: &str, fetched: u64) {
         self.hosts().insert(host.to_owned(), HostPages { fetched, ..HostPages::default() });

@@ -36,10 +36,24 @@ pub(super) struct Writer {
     pub(super) missing: MissingPages,
 }
 
+/// So many pages to look at again are made durable at a time.
+const AGAIN: u64 = 10_000;
 /// Sitemap indexes on the way to a sitemap.
 const MAX_SITEMAP_DEPTH: u8 = 2;
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
+
+/// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
+struct PanicGuard(Arc<Control>);
+
+impl Drop for PanicGuard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Relaxed);
+            self.0.wake.notify_one();
+        }
+    }
+}
 
 impl Writer {
     /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
@@ -54,6 +68,9 @@ impl Writer {
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
     pub(super) fn again(&mut self) -> Result<()> {
         self.committer.recrawl = true;
+        // Budgets are those of the look that begins.
+        self.stats.forget_hosts();
+        let mut queued = 0u64;
         for duplicates in [false, true] {
             for id in 0..self.committer.store().next_id() {
                 let Some(record) = self.committer.store().record(id)? else { continue };
@@ -61,7 +78,10 @@ impl Writer {
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
                 let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
                 if let Some(Ok(url)) = self.rules.admit(&url, 0) {
-                    self.frontier.push_again(Entry::page(url, 0))?;
+                    queued += u64::from(self.frontier.push_again(Entry::page(url, 0))?);
+                    if queued % AGAIN == AGAIN - 1 {
+                        self.committer.commit(false)?;
+                    }
                 }
             }
         }
@@ -79,6 +99,7 @@ impl Writer {
     /// Works until all senders are gone; returns the time spent on the data directory.
     pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Duration> {
         let control = Arc::clone(&self.control);
+        let _guard = PanicGuard(Arc::clone(&self.control));
         let result = self.receive(&mut inbox).and_then(|()| {
             let counts = self.frontier.counts();
             self.committer.commit(counts.queued == counts.deferred)?;
@@ -161,11 +182,19 @@ impl Writer {
                     self.committer.finish(Some(&lease));
                     return Ok(());
                 }
+                if entry.kind == EntryKind::Sitemap {
+                    self.sitemap_at(&target, entry.hops)?;
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
                 self.follow(&entry, &target)?;
                 self.committer.alias(&lease, &target)
             }
             Message::Clean { lease, target } => {
-                self.push(&target, lease.entry.depth, lease.entry.hops)?;
+                match lease.entry.kind {
+                    EntryKind::Sitemap => self.sitemap_at(&target, lease.entry.hops)?,
+                    _ => self.push(&target, lease.entry.depth, lease.entry.hops)?,
+                }
                 let url = lease.entry.url.as_str();
                 self.committer.skip(url, "clean-param", &format!("the same as {target}"))?;
                 self.committer.finish(Some(&lease));
@@ -200,17 +229,23 @@ impl Writer {
             self.push(&page.url, 1, 0)?;
         }
         for map in sitemap.maps {
-            let Ok(map) = normalize(&map, &self.rules.limits) else { continue };
-            if from.hops >= MAX_SITEMAP_DEPTH {
-                let detail = format!("below {MAX_SITEMAP_DEPTH} sitemap indexes");
-                if self.frontier.mark(&map)? {
-                    self.committer.skip(map.as_str(), "depth", &detail)?;
-                }
-            } else if self.rules.scope.contains(&map) {
-                self.frontier.push(Entry::sitemap(map, from.hops + 1))?;
-            } else if self.frontier.mark(&map)? {
-                self.committer.skip(map.as_str(), "scope", "")?;
+            self.sitemap_at(&map, from.hops)?;
+        }
+        Ok(())
+    }
+
+    /// A sitemap below another one, or one to which another leads.
+    fn sitemap_at(&mut self, map: &Url, above: u8) -> Result<()> {
+        let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(()) };
+        if above >= MAX_SITEMAP_DEPTH {
+            let detail = format!("below {MAX_SITEMAP_DEPTH} sitemap indexes");
+            if self.frontier.mark(&map)? {
+                self.committer.skip(map.as_str(), "depth", &detail)?;
             }
+        } else if self.rules.scope.contains(&map) {
+            self.frontier.push(Entry::sitemap(map, above + 1))?;
+        } else if self.frontier.mark(&map)? {
+            self.committer.skip(map.as_str(), "scope", "")?;
         }
         Ok(())
     }
@@ -282,7 +317,8 @@ impl Writer {
             let detail = format!("more than {} in a row", self.max_redirects);
             return self.committer.skip(target.as_str(), "redirects", &detail);
         }
-        if from.depth == 0 {
+        // On a second look every known page has this depth.
+        if from.depth == 0 && from.kind == EntryKind::Page && !self.committer.recrawl {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.scope.add(target);
             let target = target.to_string();

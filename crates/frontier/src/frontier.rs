@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,6 +28,8 @@ struct State {
     by_address: HashMap<IpAddr, usize>,
     ready: BinaryHeap<Reverse<(Instant, usize)>>,
     batch: Batch,
+    /// Queued once more since the last commit.
+    again: HashSet<UrlKey>,
     /// A batch is on its way to disk: neither here nor there.
     committing: bool,
     queued: u64,
@@ -68,6 +70,7 @@ impl Frontier {
             by_address: HashMap::new(),
             ready: BinaryHeap::new(),
             batch: Batch::default(),
+            again: HashSet::new(),
             committing: false,
             queued: per_host.values().sum(),
             deferred: 0,
@@ -119,11 +122,10 @@ impl Frontier {
         let key = url_key(entry.url.as_str());
         if !self.is_known(&mut state, key)? {
             state.seen.insert(key);
-        } else if self.disk.state(key)? == Some(UrlState::Queued)
-            || state.batch.states.contains(&(key, UrlState::Queued))
-        {
+        } else if state.again.contains(&key) || self.disk.state(key)? == Some(UrlState::Queued) {
             return Ok(false);
         }
+        state.again.insert(key);
         self.enqueue(&mut state, key, entry);
         Ok(true)
     }
@@ -131,6 +133,10 @@ impl Frontier {
     fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
         let name = host_key(&entry.url);
         let index = self.host_index(state, &name);
+        let probe = entry.kind == EntryKind::Probe;
+        if probe && state.hosts.get(index).is_some_and(|host| host.given_up) {
+            return;
+        }
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         state.queued += 1;
@@ -141,15 +147,17 @@ impl Frontier {
         if host.given_up {
             host.deferred += 1;
             state.deferred += 1;
-        } else if entry.kind == EntryKind::Probe {
-            // What it finds out is about the others.
+        } else if probe {
+            // What it finds out is about the others, and only in this run.
             host.queue.push_front((sequence, entry.clone(), 0));
         } else if host.on_disk_from.is_none() && host.queue.len() < HEAD {
             host.queue.push_back((sequence, entry.clone(), 0));
         } else {
             host.on_disk_from.get_or_insert(sequence);
         }
-        state.batch.queued.push((host_key, sequence, entry));
+        if !probe {
+            state.batch.queued.push((host_key, sequence, entry));
+        }
         self.wake(state, index);
     }
 
@@ -262,7 +270,12 @@ impl Frontier {
         if !wait.is_zero() {
             host.next_allowed = host.next_allowed.max(now + wait);
         }
-        host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
+        if host.given_up {
+            host.deferred += 1;
+            state.deferred += 1;
+        } else {
+            host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
+        }
         self.wake(&mut state, index);
     }
 
@@ -284,6 +297,22 @@ impl Frontier {
             host.well(took, now, &self.options);
         }
         self.wake(&mut state, index);
+    }
+
+    /// As [`free`](Self::free), of a request that failed for good. `true` if its host is given up by
+    /// that.
+    pub fn free_failed(&self, lease: &Lease, now: Instant) -> bool {
+        let mut state = self.lock();
+        let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let Some(host) = state.hosts.get_mut(index) else { return false };
+        host.in_flight = host.in_flight.saturating_sub(1);
+        host.unfinished += 1;
+        let ends = host.failed(host.delay, now, &self.options);
+        if ends {
+            Self::give_up(&mut state, index);
+        }
+        self.wake(&mut state, index);
+        ends
     }
 
     /// The second half of [`done`](Self::done), after [`free`](Self::free).
@@ -396,6 +425,7 @@ impl Frontier {
             let mut state = self.lock();
             state.seen.begin_commit();
             state.committing = true;
+            state.again.clear();
             (std::mem::take(&mut state.batch), state.next_sequence)
         };
         self.disk.commit(&batch, next, payload)?;

@@ -214,6 +214,7 @@ fn a_url_is_looked_at_again_only_when_asked() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
     frontier.push(entry("http://a.example/1")).unwrap();
+    frontier.commit(b"").unwrap();
     assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "it is queued");
     let now = Instant::now();
     let first = lease(&frontier, now).unwrap();
@@ -280,4 +281,39 @@ fn nothing_is_forgotten_while_a_commit_is_under_way() {
     }
     writer.join().unwrap();
     assert_eq!(handed_out, count);
+}
+
+#[test]
+fn a_host_that_answers_with_errors_alone_is_given_up_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        delay: Duration::ZERO,
+        breaker_after: 2,
+        breaker_wait: Duration::from_secs(1),
+        give_up_after: 3,
+        per_host: 2,
+        ..Options::default()
+    };
+    let frontier = Frontier::open(folder.path(), options).unwrap();
+    for i in 0..10 {
+        frontier.push(entry(&format!("http://sick.example/{i}"))).unwrap();
+    }
+    let mut now = Instant::now();
+    let waiting = lease(&frontier, now).unwrap();
+    let mut ends = false;
+    for _ in 0..3 {
+        let sick = loop {
+            now += Duration::from_secs(1);
+            if let Some(lease) = lease(&frontier, now) {
+                break lease;
+            }
+        };
+        ends = frontier.free_failed(&sick, now);
+        frontier.finish(&sick);
+    }
+    assert!(ends);
+    // What was in flight then comes back, and waits for the next run like the rest.
+    frontier.put_back(waiting, Duration::ZERO, now);
+    assert_eq!(frontier.counts(), Counts { known: 10, queued: 7, deferred: 7 });
+    assert!(lease(&frontier, now + Duration::from_secs(3600)).is_none());
 }
