@@ -237,7 +237,7 @@ impl Line {
         let next = std::sync::atomic::AtomicUsize::new(0);
         let recipe = self.committer.recipe();
         let read = |(url, response, time): &(Url, Response, SystemTime)| {
-            PageWork::read(None, url.clone(), response.clone(), *time, recipe, "hapax")
+            PageWork::read(None, url.clone(), response.clone(), *time, recipe, "hapax", true)
         };
         let work = |results: &mut Vec<(usize, Result<PageWork, Unread>)>| loop {
             let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -237,9 +237,10 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
             let sitemap = Sitemap::parse(&url, &response.body, &SitemapLimits::default());
             return Message::Sitemap { lease, sitemap };
         }
-        let read = if shared.links_only { PageWork::links } else { PageWork::read };
         let again = lease.clone();
-        match read(Some(lease), url, response, time, shared.recipe, &shared.agent) {
+        let with_text = !shared.links_only;
+        let (recipe, agent) = (shared.recipe, &shared.agent);
+        match PageWork::read(Some(lease), url, response, time, recipe, agent, with_text) {
             Ok(page) => Message::Page(Box::new(page)),
             Err(Unread { reason, detail }) => Message::Skip { lease: again, reason, detail },
         }

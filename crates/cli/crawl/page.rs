@@ -69,7 +69,7 @@ pub(crate) fn read_document(
 }
 
 impl PageWork {
-    /// Reads a response.
+    /// Reads a response; without text, its links alone.
     ///
     /// # Errors
     /// If it holds no text that Hapax reads.
@@ -80,21 +80,9 @@ impl PageWork {
         time: SystemTime,
         recipe: Recipe,
         agent: &str,
+        with_text: bool,
     ) -> Result<Self, Unread> {
-        let document = document(&url, &response, agent, true)?;
-        Ok(Self::from_document(lease, url, response, document, time, recipe))
-    }
-
-    /// The same for its links alone.
-    pub(crate) fn links(
-        lease: Option<Lease>,
-        url: Url,
-        response: Response,
-        time: SystemTime,
-        recipe: Recipe,
-        agent: &str,
-    ) -> Result<Self, Unread> {
-        let document = document(&url, &response, agent, false)?;
+        let document = document(&url, &response, agent, with_text)?;
         Ok(Self::from_document(lease, url, response, document, time, recipe))
     }
 

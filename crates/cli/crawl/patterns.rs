@@ -7,7 +7,7 @@ use hapax_frontier::host_key;
 use url::Url;
 
 /// Nothing is left out before a host has had so many pages.
-const MIN_HOST_PAGES: u64 = 1000;
+pub(super) const MIN_HOST_PAGES: u64 = 1000;
 /// Nor before so many pages of a pattern were seen.
 const MIN_PAGES: u64 = 200;
 /// Share of duplicates among them.

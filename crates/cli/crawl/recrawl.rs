@@ -36,10 +36,9 @@ impl Committer {
     /// that stands for them may have changed.
     pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
         let Some(frontier) = &self.frontier else { return };
-        if matches!(outcome, Outcome::New)
-            && let Some(note) = validators_note(&page.response)
-        {
-            frontier.note(page.url.as_str(), VALIDATORS, note);
+        let note = validators_note(&page.response).filter(|_| matches!(outcome, Outcome::New));
+        if note.is_some() || self.recrawl {
+            frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }
     }
 

@@ -45,7 +45,7 @@ impl HostRules {
             let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if hosts.len() >= MAX_HOSTS {
                 // The frontier remembers the files; what is small stays.
-                hosts.retain(|_, (_, cell)| !matches!(cell.get(), Some(HostRule::Rules(_)) | None));
+                hosts.retain(|_, (_, cell)| !matches!(cell.get(), Some(HostRule::Rules(_))));
                 if hosts.len() >= 100 * MAX_HOSTS {
                     hosts.clear();
                 }

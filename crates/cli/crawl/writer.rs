@@ -15,7 +15,7 @@ use super::commit::{Committer, Outcome};
 use super::fetch::Message;
 use super::missing::MissingPages;
 use super::page::PageWork;
-use super::patterns::Patterns;
+use super::patterns::{MIN_HOST_PAGES, Patterns};
 use super::rules::Rules;
 use super::run::Control;
 use super::stats::Stats;
@@ -335,11 +335,13 @@ impl Writer {
             Some(Ok(url)) => {
                 let host = hapax_frontier::host_key(&url);
                 let pages = self.stats.host_pages(&host);
-                if let Some(why) = self.patterns.leaves_out(&url, pages) {
-                    if self.frontier.mark(&url)? {
-                        self.committer.skip(url.as_str(), "near-duplicates", &why)?;
-                    }
-                    return Ok(());
+                // Only what is new counts for the checks, not a link that is met again.
+                if pages >= MIN_HOST_PAGES
+                    && !self.frontier.knows(url.as_str())?
+                    && let Some(why) = self.patterns.leaves_out(&url, pages)
+                {
+                    self.frontier.mark(&url)?;
+                    return self.committer.skip(url.as_str(), "near-duplicates", &why);
                 }
                 self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;
                 Ok(())
