@@ -92,7 +92,7 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
 
 /// The index's own checksums, and each of its pages against the store.
 fn check_index(folder: &Path, store: &Store) -> Result<String> {
-    let searcher = Searcher::open(folder, jieba())?;
+    let searcher = Searcher::open(folder, jieba)?;
     let damaged = searcher.damaged_files()?;
     anyhow::ensure!(damaged.is_empty(), "damaged files: {}", damaged.join(", "));
     let mut found = 0;

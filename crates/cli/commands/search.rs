@@ -16,7 +16,7 @@ use crate::output::{colour, line};
 
 pub(super) fn run(query: &str, limit: usize, json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
-    let searcher = Searcher::open(&data.join("index"), jieba())?;
+    let searcher = Searcher::open(&data.join("index"), jieba)?;
     let (hits, total) = searcher.search(query, limit)?;
     let mut copies: HashMap<u64, u64> = HashMap::new();
     for entry in read_log(data)? {

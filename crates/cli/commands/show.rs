@@ -101,7 +101,7 @@ fn kept_text(entry: &Discarded, data: &Path) -> Option<String> {
     let url = Url::parse(&entry.of.url).ok()?;
     let from_log = || entry.of.warc.clone();
     let from_index = || {
-        let searcher = Searcher::open(&data.join("index"), jieba()).ok()?;
+        let searcher = Searcher::open(&data.join("index"), jieba).ok()?;
         searcher.page(entry.of.id?).ok()?.map(|hit| hit.stored_at)
     };
     let place = from_log().or_else(from_index)?;

@@ -177,7 +177,7 @@ impl Committer {
             pages_folder: data.pages(),
             texts: TextCache::default(),
             kept: BTreeMap::new(),
-            earlier: Searcher::open(&data.index(), jieba()).ok().filter(|_| parts.index),
+            earlier: Searcher::open(&data.index(), jieba).ok().filter(|_| parts.index),
             archived: (pages.warc_file, pages.warc_length),
             archive_name: archive,
             skipped_elsewhere: pages.skipped,
@@ -530,7 +530,7 @@ impl Committer {
 }
 
 fn open_index(data: &DataDir, documents: u64) -> Result<Index> {
-    let mut index = Index::open(&data.index(), jieba())?;
+    let mut index = Index::open(&data.index(), jieba)?;
     // What a crash left ahead of the dedup store would otherwise be indexed twice.
     index.delete_from(documents)?;
     index.commit(documents)?;

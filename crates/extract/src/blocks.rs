@@ -4,6 +4,7 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::declared::Declared;
 use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::names::{Marks, marks};
@@ -58,29 +59,16 @@ pub(crate) enum Tag {
     Definition = 8,
 }
 
-/// A link as it stands in the page.
-#[derive(Clone, Debug)]
-pub(crate) struct RawLink {
-    pub(crate) href: String,
-    pub(crate) nofollow: bool,
-}
-
 /// What one walk over the tree collects.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) blocks: Vec<RawBlock>,
     pub(crate) elements: Vec<ElementInfo>,
-    pub(crate) links: Vec<RawLink>,
+    pub(crate) declared: Declared,
     /// Source and alternative text of its images, outside of what is hidden or stands around.
     pub(crate) images: Vec<(String, String)>,
     pub(crate) title: String,
-    pub(crate) base: Option<String>,
-    pub(crate) canonical: Option<String>,
-    pub(crate) robots: Vec<String>,
-    pub(crate) refresh: Option<String>,
     pub(crate) lang: Option<String>,
-    /// Links beyond the limit were left out.
-    pub(crate) links_cut: bool,
     /// What it declares to be, see [`Kinds`].
     pub(crate) kinds: Kinds,
 }
@@ -207,25 +195,23 @@ impl Walk<'_> {
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
             "title" => self.in_title = self.page.title.is_empty(),
-            "base" if self.page.base.is_none() => {
-                self.page.base = element.attr("href").map(str::to_owned);
+            "meta" if element.attr("property") == Some("og:type") => {
+                let content = element.attr("content").unwrap_or_default();
+                self.page.kinds.read(content.trim());
             }
-            "meta" => self.meta(element),
-            "link" => self.link_element(element),
-            "a" | "area" => {
-                if name == "a" {
-                    self.links += 1;
-                    self.current.links += 1;
-                }
-                self.link(element.attr("href"), element.attr("rel"));
+            "a" => {
+                self.links += 1;
+                self.current.links += 1;
             }
             "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
-            "iframe" | "frame" => self.link(element.attr("src"), None),
             "br" => self.current.text.push('\n'),
             "pre" => self.pre += 1,
             "script" => self.in_json = element.attr("type") == Some("application/ld+json"),
             _ => {}
         }
+        let noscript = self.hidden > 0;
+        let attribute = |name: &str| element.attr(name);
+        self.page.declared.tag(name, attribute, noscript, self.limits);
         let attributes = Attributes::of(element);
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
@@ -358,40 +344,6 @@ impl Walk<'_> {
         self.page.blocks.push(block);
     }
 
-    fn meta(&mut self, element: &Element) {
-        let content = element.attr("content").unwrap_or_default();
-        // In `<noscript>` it sends away who cannot run scripts, not who only reads.
-        let noscript = self.hidden > 0;
-        if !noscript
-            && element.attr("http-equiv").is_some_and(|v| v.eq_ignore_ascii_case("refresh"))
-        {
-            self.page.refresh.get_or_insert_with(|| content.to_owned());
-        }
-        if element.attr("property") == Some("og:type") {
-            self.page.kinds.read(content.trim());
-        }
-        if let Some(name) = element.attr("name").map(str::to_ascii_lowercase)
-            && (name == "robots" || name == self.limits.agent)
-        {
-            self.page.robots.push(content.to_ascii_lowercase());
-        }
-    }
-
-    fn link_element(&mut self, element: &Element) {
-        let rel = element.attr("rel").unwrap_or_default().to_ascii_lowercase();
-        let mut words = rel.split_ascii_whitespace();
-        if words.clone().any(|word| word == "canonical") {
-            if self.page.canonical.is_none() {
-                self.page.canonical = element.attr("href").map(str::to_owned);
-            }
-        } else if words.any(|word| matches!(word, "next" | "prev" | "alternate")) {
-            let page = element.attr("type").is_none_or(|t| t.contains("html"));
-            if page {
-                self.link(element.attr("href"), None);
-            }
-        }
-    }
-
     fn image(&mut self, element: &Element) {
         // The limit of links holds for images too.
         if let Some(source) =
@@ -401,21 +353,6 @@ impl Walk<'_> {
             let text = element.attr("alt").unwrap_or_default().trim();
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
         }
-    }
-
-    fn link(&mut self, href: Option<&str>, rel: Option<&str>) {
-        let Some(href) = href.map(str::trim) else { return };
-        if href.is_empty() || href.starts_with('#') {
-            return;
-        }
-        if self.page.links.len() >= self.limits.max_links {
-            self.page.links_cut = true;
-            return;
-        }
-        let nofollow = rel.is_some_and(|rel| {
-            rel.split_ascii_whitespace().any(|word| word.eq_ignore_ascii_case("nofollow"))
-        });
-        self.page.links.push(RawLink { href: href.to_owned(), nofollow });
     }
 }
 

@@ -3,9 +3,11 @@ use url::Url;
 use crate::blocks::{self, Page, RawBlock};
 use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
+use crate::declared::Declared;
 use crate::evidence::gather;
 use crate::lang::{detect, stopwords};
 use crate::parse::{ParseLimits, Truncation, parse};
+use crate::scan::scan;
 use crate::tokens::{Features, features};
 
 /// Limits of one page.
@@ -170,94 +172,92 @@ impl Document {
 /// # Complexity
 /// Linear in the body, within `limits`.
 pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
-    read(base, content_type, body, limits, true)
-}
-
-/// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
-/// directives. All blocks are left out.
-///
-/// # Complexity
-/// As [`extract`], without the decision about the text.
-pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
-    read(base, content_type, body, limits, false)
-}
-
-fn read(
-    base: &Url,
-    content_type: Option<&str>,
-    body: &[u8],
-    limits: &Limits,
-    with_text: bool,
-) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits);
     // The tree is most of what a page takes.
     drop(html);
     drop(text);
-    let language = match with_text {
-        true => detect(&sample(&page), page.lang.as_deref()),
-        false => "",
-    };
-    let choices = if with_text {
-        page.unhide();
-        choose(&page, stopwords(language))
-    } else {
-        Vec::new()
-    };
+    let language = detect(&sample(&page), page.lang.as_deref());
+    page.unhide();
+    let choices = choose(&page, stopwords(language));
 
-    let base = page.base.as_deref().and_then(|b| base.join(b).ok()).unwrap_or_else(|| base.clone());
-    let mut robots = RobotsMeta::default();
-    page.robots.iter().for_each(|directives| robots.read(directives));
-    let links = page
-        .links
-        .iter()
-        .filter_map(|link| Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow }))
-        .collect();
+    let declared = std::mem::take(&mut page.declared);
+    let base = base_of(base, &declared);
+    let mut document = declare(&base, declared);
     let images = std::mem::take(&mut page.images);
-    let images = images
+    document.images = images
         .into_iter()
         .filter_map(|(source, alt)| Some(Image { url: base.join(&source).ok()?, alt }))
         .collect();
     let heading =
         || page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default();
-    let title: String = page.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    let title = if title.is_empty() { heading() } else { title };
-    let title = title.get(..title.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default();
-    let heading = main_heading(&page, &choices);
-    let (title, heading, canonical, refresh) = (
-        title.to_owned(),
-        heading.unwrap_or_default(),
-        page.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
-        page.refresh.as_deref().and_then(|content| refresh_target(&base, content)),
-    );
-    let blocks: Vec<Block> = page
+    let title = one_line(&page.title, limits);
+    document.title = if title.is_empty() { one_line(&heading(), limits) } else { title };
+    document.heading = main_heading(&page, &choices).unwrap_or_default();
+    document.blocks = page
         .blocks
         .drain(..)
         .zip(choices)
         .map(|(block, Choice { reason, chance })| Block { text: block.text, reason, chance })
         .collect();
-    let kept: Vec<&str> = blocks
+    let kept: Vec<&str> = document
+        .blocks
         .iter()
         .filter(|block| block.reason == Reason::Text)
         .map(|block| block.text.as_str())
         .collect();
-    let text = kept.join("\n");
+    document.text = kept.join("\n");
+    Document { language, charset: encoding.name(), charset_source, truncated, ..document }
+}
+
+/// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
+/// directives. It has no text and no blocks.
+///
+/// # Complexity
+/// Linear in the body, within `limits`; no tree is built.
+pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let (declared, title, truncated) = scan(&text, limits);
+    let title = one_line(&title, limits);
+    let document = declare(&base_of(base, &declared), declared);
+    Document { title, charset: encoding.name(), charset_source, truncated, ..document }
+}
+
+/// What a page's links are relative to.
+fn base_of(url: &Url, declared: &Declared) -> Url {
+    let base = declared.base.as_deref().and_then(|base| url.join(base).ok());
+    base.unwrap_or_else(|| url.clone())
+}
+
+/// A document without text, of what its tags declare.
+fn declare(base: &Url, declared: Declared) -> Document {
+    let mut robots = RobotsMeta::default();
+    declared.robots.iter().for_each(|directives| robots.read(directives));
+    let links = declared.links.iter().filter_map(|link| {
+        Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow })
+    });
     Document {
-        title,
-        heading,
-        language,
-        text,
-        blocks,
-        links,
-        images,
-        canonical,
+        title: String::new(),
+        language: "",
+        heading: String::new(),
+        text: String::new(),
+        blocks: Vec::new(),
+        links: links.collect(),
+        images: Vec::new(),
+        canonical: declared.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
         robots,
-        refresh,
-        charset: encoding.name(),
-        charset_source,
-        truncated,
+        refresh: declared.refresh.as_deref().and_then(|content| refresh_target(base, content)),
+        charset: "UTF-8",
+        charset_source: CharsetSource::Detected,
+        truncated: None,
     }
+}
+
+/// White space to single spaces, cut at the limit of titles.
+fn one_line(text: &str, limits: &Limits) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.get(..line.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned()
 }
 
 /// What the decision about each block looks at: its text, and the numbers that

@@ -27,6 +27,7 @@ assert_eq!(document.links[0].url.as_str(), "http://a.example/dir/x");
 mod blocks;
 mod charset;
 mod content;
+mod declared;
 mod document;
 mod elements;
 mod evidence;
@@ -37,6 +38,7 @@ mod model;
 mod names;
 mod parse;
 mod recipe;
+mod scan;
 mod tokens;
 
 pub use charset::{CharsetSource, decode};

@@ -1,7 +1,6 @@
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use jieba_rs::Jieba;
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError};
@@ -16,7 +15,7 @@ use tantivy::{
 };
 
 use crate::error::{Error, Result};
-use crate::tokenizer::MixedTokenizer;
+use crate::tokenizer::{Dictionary, MixedTokenizer};
 
 /// Memory of the writer before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
@@ -112,7 +111,7 @@ impl Index {
     ///
     /// # Errors
     /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
-    pub fn open(folder: &Path, jieba: &'static Jieba) -> Result<Self> {
+    pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
         let (schema, fields) = schema();
@@ -218,7 +217,7 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Missing`] without an index, else as [`Index::open`].
-    pub fn open(folder: &Path, jieba: &'static Jieba) -> Result<Self> {
+    pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         if !folder.join("meta.json").exists() {
             return Err(Error::Missing(folder.to_owned()));
         }
@@ -348,7 +347,12 @@ mod tests {
     use super::*;
     use std::sync::LazyLock;
 
-    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    use jieba_rs::Jieba;
+
+    fn jieba() -> &'static Jieba {
+        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+        &JIEBA
+    }
 
     fn page(id: u64, title: &'static str, text: &'static str) -> Page<'static> {
         Page {
@@ -365,16 +369,16 @@ mod tests {
     #[test]
     fn words_of_both_languages_are_found_and_what_is_ahead_can_be_deleted() {
         let folder = tempfile::tempdir().unwrap();
-        let mut index = Index::open(folder.path(), &JIEBA).unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
         index
             .add(&page(0, "Rivers", "The river rose in the spring and fell in the autumn."))
             .unwrap();
         index.add(&page(1, "编程", "我们在北京大学学习编程语言。")).unwrap();
         index.add(&page(2, "Other", "A spring of steel.")).unwrap();
         index.commit(7).unwrap();
-        assert!(matches!(Index::open(folder.path(), &JIEBA), Err(Error::Locked(_))));
+        assert!(matches!(Index::open(folder.path(), jieba), Err(Error::Locked(_))));
 
-        let searcher = Searcher::open(folder.path(), &JIEBA).unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
         let ids = |query: &str| {
             let mut ids: Vec<u64> =
                 searcher.search(query, 9).unwrap().0.iter().map(|h| h.id).collect();
@@ -394,9 +398,6 @@ mod tests {
         index.commit(8).unwrap();
         assert_eq!(index.documents().unwrap(), 1);
         index.close().unwrap();
-        assert!(matches!(
-            Searcher::open(Path::new("/nonexistent"), &JIEBA),
-            Err(Error::Missing(_))
-        ));
+        assert!(matches!(Searcher::open(Path::new("/nonexistent"), jieba), Err(Error::Missing(_))));
     }
 }

@@ -13,4 +13,4 @@ mod tokenizer;
 
 pub use error::{Error, Result};
 pub use index::{Hit, Index, Page, Searcher};
-pub use tokenizer::MixedTokenizer;
+pub use tokenizer::{Dictionary, MixedTokenizer};

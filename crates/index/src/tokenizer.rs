@@ -3,11 +3,14 @@
 use jieba_rs::Jieba;
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+/// Gives the caller's dictionary; asked at the first Chinese or Japanese word, for loading takes time.
+pub type Dictionary = fn() -> &'static Jieba;
+
 /// Cuts Han and kana by jieba in search mode (long words and the words within), everything else
 /// into runs of letters and digits; lower case. Shares the caller's dictionary.
 #[derive(Clone)]
 pub struct MixedTokenizer {
-    jieba: &'static Jieba,
+    jieba: Dictionary,
 }
 
 impl std::fmt::Debug for MixedTokenizer {
@@ -18,7 +21,7 @@ impl std::fmt::Debug for MixedTokenizer {
 
 impl MixedTokenizer {
     /// With this dictionary.
-    pub const fn new(jieba: &'static Jieba) -> Self {
+    pub const fn new(jieba: Dictionary) -> Self {
         Self { jieba }
     }
 }
@@ -56,7 +59,7 @@ impl Tokenizer for MixedTokenizer {
                 rest.find(|c: char| !c.is_alphanumeric() || is_cjk(c) != cjk).unwrap_or(rest.len());
             let run = rest.get(..length).unwrap_or_default();
             if cjk {
-                for token in self.jieba.cut_for_search(run, false) {
+                for token in (self.jieba)().cut_for_search(run, false) {
                     push(token.word, start + token.byte_start, position + token.start);
                 }
                 position += run.chars().count();
@@ -101,7 +104,7 @@ mod tests {
     #[test]
     fn chinese_and_english_in_one_text() {
         static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-        let mut tokenizer = MixedTokenizer::new(&JIEBA);
+        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
         let text = "学习Rust编程, in 北京大学 Today!";
         let mut stream = tokenizer.token_stream(text);
         let mut words = Vec::new();

@@ -1,0 +1,163 @@
+//! The links of a page without its tree: tokens alone, for who follows links and reads no text.
+
+use std::cell::RefCell;
+use std::time::Instant;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
+use html5ever::{LocalName, local_name};
+
+use crate::declared::Declared;
+use crate::document::Limits;
+use crate::parse::Truncation;
+
+/// Between two pieces of input the limits are looked at.
+const PIECE: usize = 65_536;
+
+/// Reads what the tags of a page declare, and its title.
+///
+/// # Complexity
+/// Linear in the text. Nesting costs nothing, for no tree is built.
+pub(crate) fn scan(text: &str, limits: &Limits) -> (Declared, String, Option<Truncation>) {
+    let sink = Sink { seen: RefCell::default(), limits };
+    let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
+    let input = BufferQueue::default();
+    let started = Instant::now();
+    let mut truncated = None;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
+        // A piece holds at least one character, for none is longer than PIECE.
+        rest = later;
+        input.push_back(StrTendril::from_slice(piece));
+        // Nothing is run or decoded anew, so every stop is followed by going on.
+        while !input.is_empty() {
+            let _ = tokenizer.feed(&input);
+        }
+        if started.elapsed() > limits.parse.max_time {
+            truncated = Some(Truncation::Time);
+            break;
+        }
+    }
+    tokenizer.end();
+    let Seen { declared, title, .. } = tokenizer.sink.seen.into_inner();
+    (declared, title, truncated)
+}
+
+#[derive(Default)]
+struct Seen {
+    declared: Declared,
+    title: String,
+    in_title: bool,
+    noscript: usize,
+}
+
+struct Sink<'a> {
+    seen: RefCell<Seen>,
+    limits: &'a Limits,
+}
+
+impl TokenSink for Sink<'_> {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        match token {
+            Token::TagToken(tag) => self.tag(&tag),
+            Token::CharacterTokens(text) => {
+                let mut seen = self.seen.borrow_mut();
+                if seen.in_title && seen.title.len() < self.limits.max_title_bytes {
+                    seen.title.push_str(&text);
+                }
+                TokenSinkResult::Continue
+            }
+            _ => TokenSinkResult::Continue,
+        }
+    }
+}
+
+impl Sink<'_> {
+    fn tag(&self, tag: &Tag) -> TokenSinkResult<()> {
+        let mut seen = self.seen.borrow_mut();
+        let start = tag.kind == TagKind::StartTag;
+        match tag.name {
+            local_name!("title") => seen.in_title = start && seen.title.is_empty(),
+            local_name!("noscript") if start => seen.noscript += 1,
+            local_name!("noscript") => seen.noscript = seen.noscript.saturating_sub(1),
+            _ => {}
+        }
+        if !start {
+            return TokenSinkResult::Continue;
+        }
+        let in_noscript = seen.noscript > 0;
+        let attribute = |name: &str| {
+            let found = tag.attrs.iter().find(|attribute| &*attribute.name.local == name);
+            found.map(|attribute| &*attribute.value)
+        };
+        seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
+        raw(&tag.name).map_or(TokenSinkResult::Continue, TokenSinkResult::RawData)
+    }
+}
+
+/// Elements whose content is no markup, by the tree construction stage of the HTML standard.
+fn raw(name: &LocalName) -> Option<RawKind> {
+    match *name {
+        local_name!("script") => Some(RawKind::ScriptData),
+        local_name!("style")
+        | local_name!("xmp")
+        | local_name!("iframe")
+        | local_name!("noembed")
+        | local_name!("noframes") => Some(RawKind::Rawtext),
+        local_name!("title") | local_name!("textarea") => Some(RawKind::Rcdata),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocks::collect;
+    use crate::parse::parse;
+
+    #[test]
+    fn tokens_declare_what_the_tree_declares() {
+        let page = r##"<!doctype html><html><head><title>A &amp; B</title><base href="/d/">
+            <link rel=canonical href=/c><link rel="next nofollow" href=n><link rel=alternate
+            type="application/rss+xml" href=feed><meta name=Robots content="NoFollow">
+            <meta name=hapax content=noindex><meta http-equiv=Refresh content="3; url=r">
+            <script>"<a href=no>"</script><style><a href=no></style></head><body>
+            <noscript><meta http-equiv=refresh content="0; url=js"><a href=in-noscript>x</a></noscript>
+            <a href="one?a=1&amp;b=2" rel="x NOFOLLOW">1</a><a href="#top">t</a><a href=" two ">2</a>
+            <!-- <a href=no> --><textarea><a href=no></textarea><iframe src=frame><a href=no></iframe>
+            <map><area href=area></map><p><div><table><a href=astray>3</a><tr><td><a href=cell>4</a>
+            <svg><a href=svg>5</a></svg><template><a href=later>6</a></template>"##;
+        let limits = Limits { agent: "hapax".into(), ..Limits::default() };
+        let tree = collect(&parse(page, &limits.parse).0, &limits);
+        let (declared, title, truncated) = scan(page, &limits);
+        assert_eq!(title, tree.title);
+        assert_eq!(truncated, None);
+        let sorted = |mut declared: Declared| {
+            // The tree moves what stands astray in a table.
+            declared.links.sort_by(|a, b| a.href.cmp(&b.href));
+            declared
+        };
+        assert_eq!(sorted(declared), sorted(tree.declared));
+    }
+
+    #[test]
+    fn limits_hold_and_nothing_nested_is_slow() {
+        let limits = Limits { max_links: 10, ..Limits::default() };
+        let deep = "<div><a href=x>".repeat(200_000);
+        let started = Instant::now();
+        let (declared, ..) = scan(&deep, &limits);
+        assert_eq!((declared.links.len(), declared.links_cut), (10, true));
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        let (declared, title, _) = scan("<title>never closed <a href=x>", &limits);
+        assert_eq!((declared.links.len(), title.as_str()), (0, "never closed <a href=x>"));
+        for odd in ["<", "<a href", "<a href='", "<!--", "<script>", "<plaintext><a href=x>", ""] {
+            let _ = scan(odd, &limits);
+        }
+    }
+}
