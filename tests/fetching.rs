@@ -473,3 +473,82 @@ fn what_would_become_of_a_url_is_told_without_fetching_it() {
     assert!(said.contains("not a public address"), "{said}");
     assert_eq!(server.heads().len(), before, "robots.txt was remembered");
 }
+
+#[test]
+fn wider_rules_take_in_what_narrower_ones_refused() {
+    let other = Server::start(HashMap::from([("/".to_owned(), article(9))]));
+    let link = other.url("/");
+    let page = move |number: u64, links: &str| {
+        html(format!("<h1>Page {number}</h1><p>{}</p>{links}", prose(number, 10)))
+    };
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), page(1, &format!("<a href=/a>a</a><a href={link}>other</a>"))),
+        ("/a".to_owned(), page(2, "<a href=/b>b</a>")),
+        ("/b".to_owned(), page(3, "<a href=/c>c</a>")),
+        ("/c".to_owned(), page(4, "")),
+    ]));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "1"])), 0);
+    assert_eq!(server.asked(), ["/", "/a"]);
+    assert_eq!(reasons(&bench, &server)["/b"], "depth");
+    // The same rules again ask for nothing.
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "1"])), 0);
+    assert_eq!(server.asked().len(), 2);
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-depth", "2"])), 0);
+    assert_eq!(server.asked(), ["/", "/a", "/b"]);
+    assert_eq!(other.asked(), [""; 0]);
+    let wide = ["--max-depth", "2", "--scope", "any", "--allow-private", "127.0.0.0/8"];
+    assert_eq!(code(&bench.crawl(&seeds, &wide)), 0);
+    assert_eq!((server.asked().len(), other.asked()), (3, vec!["/".to_owned()]));
+    assert_eq!(bench.summary()["pages"]["indexed"], 4);
+}
+
+#[test]
+fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
+    let mut pages = HashMap::new();
+    for number in 0..6u64 {
+        let links = format!("<a href=/{}>next</a>", number + 1);
+        let name = if number == 0 { "/".to_owned() } else { format!("/{number}") };
+        let body = format!("<h1>Page {number}</h1><p>{}</p>{links}", prose(number + 1, 10));
+        pages.insert(name, html(body));
+    }
+    let server = Server::start(pages);
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let limit = ["--max-pages", "3", "--concurrency", "1"];
+    assert_eq!(code(&bench.crawl(&seeds, &limit)), 3);
+    assert_eq!(server.asked(), ["/", "/1", "/2"]);
+    let again = ["--max-pages", "3", "--concurrency", "1", "--recrawl"];
+    let _ = bench.crawl(&seeds, &again);
+    assert!(server.asked().len() > 3, "{:?}", server.asked());
+    assert!(server.asked()[3..].contains(&"/".to_owned()), "{:?}", server.asked());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_person_is_asked_once_whom_webmasters_may_ask() {
+    let bench = Bench::new();
+    let seeds = bench.seeds(&["http://no-such-host.invalid/".to_owned()]);
+    let line = format!(
+        "{} --seeds {} --data {} --delay 0s",
+        env!("CARGO_BIN_EXE_crawl"),
+        seeds.display(),
+        bench.data().display()
+    );
+    // `script` gives it a terminal.
+    let on_terminal = || {
+        let mut child = std::process::Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"me@a.example\n").unwrap();
+        text(&child.wait_with_output().unwrap().stdout)
+    };
+    assert!(on_terminal().contains("Whom may webmasters ask"));
+    let saved = std::fs::read_to_string(bench.data().join("crawl.toml")).unwrap();
+    assert!(saved.contains("contact = \"me@a.example\""), "{saved}");
+    assert!(!on_terminal().contains("Whom may webmasters ask"));
+}

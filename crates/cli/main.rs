@@ -8,6 +8,7 @@ mod commands;
 mod crawl;
 mod data;
 mod exit;
+mod limits;
 mod output;
 mod settings;
 mod units;

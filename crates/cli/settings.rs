@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
-use crate::units::{check_duration, check_size, parse_duration, parse_size};
+use crate::units::{check_duration, check_size, parse_duration};
 
 /// How far a crawl goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -133,6 +133,126 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MAX_REDIRECTS", value_name = "N", help_heading = "Requests")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_redirects: Option<u8>,
+    /// How many times a body may grow when it is decoded [default: 200]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_RATIO",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_ratio: Option<usize>,
+    /// Bytes of headers kept of a response [default: 8KiB]
+    #[arg(long, env = "HAPAX_MAX_HEADERS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_headers: Option<String>,
+    /// Bytes a second that a body must come in with after its first 10 s [default: 1KiB]
+    #[arg(long, env = "HAPAX_MIN_RATE", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) min_rate: Option<String>,
+    /// Bytes read of a robots.txt [default: 500KiB]
+    #[arg(long, env = "HAPAX_MAX_ROBOTS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_robots: Option<String>,
+    /// Bytes read of a sitemap, unpacked [default: 10MiB]
+    #[arg(long, env = "HAPAX_MAX_SITEMAP", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_sitemap: Option<String>,
+    /// URLs taken from a sitemap [default: 50000]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_SITEMAP_URLS",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_sitemap_urls: Option<usize>,
+    /// Links read from a page [default: 10000]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_LINKS",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_links: Option<usize>,
+    /// Elements inside each other that a page may have [default: 512]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_NESTING",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_nesting: Option<usize>,
+    /// Elements and texts that are read of a page [default: 500000]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_NODES",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_nodes: Option<usize>,
+    /// Attributes that are read of an element [default: 256]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_ATTRIBUTES",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_attributes: Option<usize>,
+    /// Time to parse a page [default: 2s]
+    #[arg(long, env = "HAPAX_MAX_PARSE_TIME", value_name = "TIME", value_parser = check_duration, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_parse_time: Option<String>,
+    /// Bytes of a URL [default: 2048]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_URL_LENGTH",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_url_length: Option<usize>,
+    /// Segments of a URL's path [default: 32]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_URL_SEGMENTS",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_url_segments: Option<usize>,
+    /// Parameters of a URL's query [default: 16]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_URL_PARAMETERS",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_url_parameters: Option<usize>,
+    /// How often one segment may stand in a path [default: 3]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_REPEATED_SEGMENT",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_repeated_segment: Option<usize>,
     /// Pages of one host [default: none]
     #[arg(long, env = "HAPAX_MAX_PAGES_PER_HOST", value_name = "N", help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,6 +261,10 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MIN_FREE_DISK", value_name = "SIZE", value_parser = check_size, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) min_free_disk: Option<String>,
+    /// Take the order of a query's parameters for nothing: URLs that differ in it are one
+    #[arg(long, help_heading = "Scope")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) sort_query: bool,
     /// Do not read sitemaps
     #[arg(long, help_heading = "Scope")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -219,8 +343,24 @@ impl Settings {
             request_timeout: self.request_timeout.or(other.request_timeout),
             max_body: self.max_body.or(other.max_body),
             max_redirects: self.max_redirects.or(other.max_redirects),
+            max_ratio: self.max_ratio.or(other.max_ratio),
+            max_headers: self.max_headers.or(other.max_headers),
+            min_rate: self.min_rate.or(other.min_rate),
+            max_robots: self.max_robots.or(other.max_robots),
+            max_sitemap: self.max_sitemap.or(other.max_sitemap),
+            max_sitemap_urls: self.max_sitemap_urls.or(other.max_sitemap_urls),
+            max_links: self.max_links.or(other.max_links),
+            max_nesting: self.max_nesting.or(other.max_nesting),
+            max_nodes: self.max_nodes.or(other.max_nodes),
+            max_attributes: self.max_attributes.or(other.max_attributes),
+            max_parse_time: self.max_parse_time.or(other.max_parse_time),
+            max_url_length: self.max_url_length.or(other.max_url_length),
+            max_url_segments: self.max_url_segments.or(other.max_url_segments),
+            max_url_parameters: self.max_url_parameters.or(other.max_url_parameters),
+            max_repeated_segment: self.max_repeated_segment.or(other.max_repeated_segment),
             max_pages_per_host: self.max_pages_per_host.or(other.max_pages_per_host),
             min_free_disk: self.min_free_disk.or(other.min_free_disk),
+            sort_query: self.sort_query || other.sort_query,
             no_sitemaps: self.no_sitemaps || other.no_sitemaps,
             distance: self.distance.or(other.distance),
             similarity: self.similarity.or(other.similarity),
@@ -246,26 +386,10 @@ impl Settings {
         }
         let version = env!("CARGO_PKG_VERSION");
         let agent = match &self.contact {
-            Some(contact) => format!("hapax/{version} (+{contact})"),
-            None => format!("hapax/{version}"),
+            Some(contact) if !contact.is_empty() => format!("hapax/{version} (+{contact})"),
+            _ => format!("hapax/{version}"),
         };
         (agent, "hapax".to_owned())
-    }
-
-    /// Limits of each request.
-    pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
-        let default = hapax_fetch::Limits::default();
-        let time =
-            |text: &Option<String>, default| text.as_deref().map_or(Ok(default), parse_duration);
-        let max_body = self.max_body.as_deref().map(parse_size).transpose()?;
-        Ok(hapax_fetch::Limits {
-            connect_timeout: time(&self.connect_timeout, default.connect_timeout)?,
-            read_timeout: time(&self.read_timeout, default.read_timeout)?,
-            total_timeout: time(&self.request_timeout, default.total_timeout)?,
-            max_body: max_body
-                .map_or(default.max_body, |max| usize::try_from(max).unwrap_or(usize::MAX)),
-            ..default
-        })
     }
 
     /// How requests are made; `seeds` are who may see `--header`.

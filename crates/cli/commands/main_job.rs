@@ -68,31 +68,50 @@ pub(super) fn resume(
     common: &Common,
 ) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
-    let settings = flags.or(saved.settings);
+    let mut settings = flags.or(saved.settings.clone());
+    let before = &saved.settings;
+    let other_rules = settings.scope != before.scope
+        || settings.max_depth != before.max_depth
+        || settings.include != before.include
+        || settings.exclude != before.exclude
+        || seeds.iter().any(|seed| !saved.seeds.iter().any(|old| old == seed.as_str()));
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     for seed in seeds {
         if !all.contains(&seed) {
             all.push(seed);
         }
     }
+    ask_for_contact(&all, &mut settings, common.quiet);
     data.save(all.iter().map(Url::to_string).collect(), &settings)?;
-    warn_without_contact(&all, &settings);
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    crawl(data, &Job { seeds: all, settings, progress, recrawl })
+    crawl(data, &Job { seeds: all, settings, progress, recrawl, other_rules })
 }
 
-/// A crawl of strangers' hosts should say whom to ask about it.
-fn warn_without_contact(seeds: &[Url], settings: &Settings) {
+/// Who crawls strangers' hosts should say whom to ask about it: a person is asked, once.
+fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
     let public = seeds.iter().any(|seed| {
         let host = seed.host_str().unwrap_or_default();
         matches!(seed.host(), Some(url::Host::Domain(_)))
             && host.contains('.')
             && !host.ends_with(".localhost")
     });
-    if public && settings.contact.is_none() && settings.user_agent.is_none() {
+    if !public || settings.contact.is_some() || settings.user_agent.is_some() {
+        return;
+    }
+    if quiet || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         tracing::warn!(
             "no --contact: webmasters cannot ask about this crawl; give a URL or a mail address"
         );
+        return;
+    }
+    let mut answer = String::new();
+    eprint!(
+        "Whom may webmasters ask about this crawl? A URL or mail address for the User-Agent, or Enter for none: "
+    );
+    if std::io::stdin().read_line(&mut answer).is_ok() {
+        // An empty one is remembered too: the question comes once.
+        let answer: String = answer.trim().chars().filter(|c| !c.is_control()).collect();
+        settings.contact = Some(answer);
     }
 }
 

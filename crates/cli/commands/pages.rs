@@ -47,7 +47,9 @@ pub(super) fn run(
     let stats = Arc::new(Stats::default());
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
     let started = Instant::now();
-    let mut line = Line { committer, chunk: Vec::new(), bad: 0, skipped: 0, done: 0, known: 0 };
+    let limits = settings.page_limits()?;
+    let mut line =
+        Line { committer, limits, chunk: Vec::new(), bad: 0, skipped: 0, done: 0, known: 0 };
     for path in files {
         line.path(path)?;
     }
@@ -83,6 +85,7 @@ fn println(text: &str) -> io::Result<()> {
 
 struct Line {
     committer: Committer,
+    limits: hapax_extract::Limits,
     chunk: Vec<(Url, Response, SystemTime)>,
     bad: u64,
     skipped: u64,
@@ -145,8 +148,15 @@ impl Line {
             let record = match reader.next_record() {
                 Ok(Some(record)) => record,
                 Ok(None) => return Ok(()),
-                // What came before the damage is used.
-                Err(error) => return self.report(path, &error.to_string()),
+                // What lies before the damage is used, and what lies behind it.
+                Err(error) => {
+                    self.report(path, &error.to_string())?;
+                    match reader.resync() {
+                        Ok(true) => continue,
+                        Ok(false) => return Ok(()),
+                        Err(error) => return self.report(path, &error.to_string()),
+                    }
+                }
             };
             // Some tools store a page without its HTTP headers, as a resource.
             let resource = match record.header("warc-type") {
@@ -235,9 +245,16 @@ impl Line {
         let chunk = std::mem::take(&mut self.chunk);
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);
-        let recipe = self.committer.recipe();
+        let (recipe, limits) = (self.committer.recipe(), &self.limits);
         let read = |(url, response, time): &(Url, Response, SystemTime)| {
-            PageWork::read(None, url.clone(), response.clone(), *time, recipe, "hapax", true)
+            let page = || {
+                let (url, response) = (url.clone(), response.clone());
+                PageWork::read(None, url, response, *time, recipe, limits, true)
+            };
+            // One page's failure is not the job's.
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(page)).unwrap_or_else(|_| {
+                Err(Unread { reason: "extraction", detail: "the page makes it fail".into() })
+            })
         };
         let work = |results: &mut Vec<(usize, Result<PageWork, Unread>)>| loop {
             let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -254,7 +271,6 @@ impl Line {
                     })
                 })
                 .collect();
-            // A page that makes its worker panic is missing from the results.
             threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
         });
         all.sort_by_key(|(index, _)| *index);

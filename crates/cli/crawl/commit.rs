@@ -49,6 +49,8 @@ struct SkipPosition {
     moved_seeds: Vec<String>,
     /// A look at all known pages is under way.
     recrawl: bool,
+    /// Pages fetched before it began.
+    fetched_before: u64,
 }
 
 /// Which stores a job uses, and how.
@@ -95,6 +97,8 @@ pub(crate) struct Committer {
     pub(super) moved_seeds: Vec<String>,
     /// Known pages are looked at again.
     pub(super) recrawl: bool,
+    /// Pages fetched before that began.
+    pub(super) fetched_before: u64,
     threshold: u32,
     recipe: Recipe,
     before: Duration,
@@ -183,6 +187,7 @@ impl Committer {
             skipped_elsewhere: pages.skipped,
             moved_seeds: skips.moved_seeds,
             recrawl: skips.recrawl,
+            fetched_before: skips.fetched_before,
             threshold: parts.policy.distance,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
@@ -428,7 +433,12 @@ impl Committer {
     /// Logs a URL that was not fetched or not used.
     pub(crate) fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
         let time = format_time(SystemTime::now());
-        self.skipped.append(&Skipped { time: &time, url, reason, detail })?;
+        self.skipped.append(&Skipped {
+            time: time.into(),
+            url: url.into(),
+            reason: reason.into(),
+            detail: detail.into(),
+        })?;
         self.stats.skip(reason);
         self.pending += 1;
         Ok(())
@@ -488,13 +498,15 @@ impl Committer {
             self.stats.changed_hosts(|host, pages| {
                 frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
             });
+            let recrawl = self.recrawl && !(finished && frontier.counts().queued == 0);
             let position = SkipPosition {
                 skipped,
                 counts: self.stats.skipped(),
                 elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
                 finished,
                 moved_seeds: self.moved_seeds.clone(),
-                recrawl: self.recrawl && !(finished && frontier.counts().queued == 0),
+                recrawl,
+                fetched_before: if recrawl { self.fetched_before } else { 0 },
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }

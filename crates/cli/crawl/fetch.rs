@@ -75,6 +75,8 @@ pub(super) struct Shared {
     pub(super) frontier: Arc<Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) agent: String,
+    pub(super) page_limits: hapax_extract::Limits,
+    pub(super) sitemap_limits: SitemapLimits,
     pub(super) recipe: Recipe,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
@@ -234,13 +236,13 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
         let time = SystemTime::now();
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
-            let sitemap = Sitemap::parse(&url, &response.body, &SitemapLimits::default());
+            let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
             return Message::Sitemap { lease, sitemap };
         }
         let again = lease.clone();
         let with_text = !shared.links_only;
-        let (recipe, agent) = (shared.recipe, &shared.agent);
-        match PageWork::read(Some(lease), url, response, time, recipe, agent, with_text) {
+        let (recipe, limits) = (shared.recipe, &shared.page_limits);
+        match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
             Ok(page) => Message::Page(Box::new(page)),
             Err(Unread { reason, detail }) => Message::Skip { lease: again, reason, detail },
         }

@@ -1,5 +1,6 @@
 //! discarded.jsonl and skipped.jsonl: append-only, cut back to the committed length at open.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -51,12 +52,12 @@ pub(crate) struct DiscardedOf {
 }
 
 /// One line of skipped.jsonl.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Skipped<'a> {
-    pub(crate) time: &'a str,
-    pub(crate) url: &'a str,
-    pub(crate) reason: &'a str,
-    pub(crate) detail: &'a str,
+    pub(crate) time: Cow<'a, str>,
+    pub(crate) url: Cow<'a, str>,
+    pub(crate) reason: Cow<'a, str>,
+    pub(crate) detail: Cow<'a, str>,
 }
 
 /// An append-only file of JSON lines.

@@ -79,10 +79,10 @@ impl PageWork {
         response: Response,
         time: SystemTime,
         recipe: Recipe,
-        agent: &str,
+        limits: &Limits,
         with_text: bool,
     ) -> Result<Self, Unread> {
-        let document = document(&url, &response, agent, with_text)?;
+        let document = document(&url, &response, limits, with_text)?;
         Ok(Self::from_document(lease, url, response, document, time, recipe))
     }
 
@@ -130,15 +130,14 @@ const MAX_CONTROLS: f64 = 0.05;
 fn document(
     url: &Url,
     response: &Response,
-    agent: &str,
+    limits: &Limits,
     with_text: bool,
 ) -> Result<Document, Unread> {
     let content_type = response.header("content-type");
-    let limits = Limits { agent: agent.to_owned(), ..Limits::default() };
     let mut document = match kind(content_type, &response.body) {
-        Some(Kind::Html) if with_text => extract(url, content_type, &response.body, &limits),
-        Some(Kind::Html) => links(url, content_type, &response.body, &limits),
-        Some(Kind::Plain) => extract_plain(content_type, &response.body, &limits),
+        Some(Kind::Html) if with_text => extract(url, content_type, &response.body, limits),
+        Some(Kind::Html) => links(url, content_type, &response.body, limits),
+        Some(Kind::Plain) => extract_plain(content_type, &response.body, limits),
         None => {
             let detail = content_type.unwrap_or("none").to_owned();
             return Err(Unread { reason: "content-type", detail });
@@ -151,7 +150,7 @@ fn document(
     for (name, value) in &response.headers {
         let value = String::from_utf8_lossy(value);
         match name.as_str() {
-            "x-robots-tag" => robots_tag(&value, agent, &mut document),
+            "x-robots-tag" => robots_tag(&value, &limits.agent, &mut document),
             // RFC 8288; a page's own link comes first.
             "link" if document.canonical.is_none() => {
                 document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());

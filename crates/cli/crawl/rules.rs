@@ -20,6 +20,11 @@ use crate::units::{parse_duration, parse_size};
 /// The default of `--min-free-disk`.
 const MIN_FREE_DISK: u64 = 1 << 30;
 
+/// The reasons of [`Rules`], but for traps: what wider rules may take in later.
+pub(super) const RULES: [&str; 4] = ["scope", "depth", "include", "exclude"];
+/// How the log says how far from a seed a refused URL was met.
+pub(super) const AT_DEPTH: &str = "at depth ";
+
 /// Which URLs are taken.
 #[derive(Debug)]
 pub(crate) struct Rules {
@@ -47,7 +52,7 @@ impl Rules {
             include: (!settings.include.is_empty()).then_some(include),
             exclude: set("exclude", &settings.exclude)?,
             max_depth: settings.max_depth.unwrap_or(u16::MAX),
-            limits: UrlLimits::default(),
+            limits: settings.url_limits(),
         })
     }
 
@@ -74,7 +79,7 @@ impl Rules {
         } else {
             return Some(Ok(normal));
         };
-        Some(Err((normal, reason, String::new())))
+        Some(Err((normal, reason, format!("{AT_DEPTH}{depth}"))))
     }
 }
 
@@ -92,10 +97,16 @@ pub(super) struct RunLimits {
 }
 
 impl RunLimits {
-    pub(super) fn new(settings: &Settings, data: &Path, stats: &Arc<Stats>) -> Result<Self> {
+    /// A recrawl counts its pages from `fetched_before` on.
+    pub(super) fn new(
+        settings: &Settings,
+        data: &Path,
+        stats: &Arc<Stats>,
+        fetched_before: u64,
+    ) -> Result<Self> {
         let time = settings.time_limit.as_deref().map(parse_duration).transpose()?;
         Ok(Self {
-            max_pages: settings.max_pages.unwrap_or(u64::MAX),
+            max_pages: settings.max_pages.unwrap_or(u64::MAX).saturating_add(fetched_before),
             max_bytes: settings.max_bytes.as_deref().map_or(Ok(u64::MAX), parse_size)?,
             deadline: time.map(|time| Instant::now() + time),
             min_free_disk: settings

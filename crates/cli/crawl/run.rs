@@ -32,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) progress: bool,
     /// Look at every known page again.
     pub(crate) recrawl: bool,
+    /// The rules are not those of the run before: what it refused may be admitted now.
+    pub(crate) other_rules: bool,
 }
 
 /// Redirects in a row.
@@ -71,13 +73,14 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let committer = Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
-    let agent = settings.agent().1;
     let links_only = settings.links_only;
     let shared = Arc::new(Shared {
         fetcher,
         frontier: Arc::clone(&frontier),
         stats: Arc::clone(&stats),
-        agent,
+        agent: settings.agent().1,
+        page_limits: settings.page_limits()?,
+        sitemap_limits: settings.sitemap_limits()?,
         recipe: settings.recipe()?,
         ignore_robots: settings.ignore_robots.clone(),
         delay: settings.delay()?,
@@ -96,7 +99,6 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
         rules.scope.add(&moved);
     }
-    let limits = RunLimits::new(settings, data.root(), &stats)?;
     let (answers, inbox) = mpsc::channel(QUEUE);
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
 
@@ -114,9 +116,14 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         missing: MissingPages::default(),
     };
     writer.seed(&job.seeds)?;
+    if job.other_rules {
+        writer.reconsider()?;
+    }
     if job.recrawl {
         writer.again()?;
     }
+    let before = writer.committer.fetched_before;
+    let limits = RunLimits::new(settings, data.root(), &stats, before)?;
     let commit_thread = std::thread::Builder::new()
         .name("commit".into())
         .spawn(move || writer.run(inbox))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use hapax_fetch::Sitemap;
 use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
 use tokio::sync::mpsc;
@@ -13,10 +13,11 @@ use url::Url;
 
 use super::commit::{Committer, Outcome};
 use super::fetch::Message;
+use super::log::Skipped;
 use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
-use super::rules::Rules;
+use super::rules::{AT_DEPTH, RULES, Rules};
 use super::run::Control;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
@@ -65,9 +66,36 @@ impl Writer {
         self.save_summary()
     }
 
+    /// Queues what earlier runs refused and wider rules admit.
+    pub(super) fn reconsider(&mut self) -> Result<()> {
+        let mut queued = 0u64;
+        let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
+            Ok(log) => std::io::BufReader::new(log),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error).context("skipped.jsonl"),
+        };
+        for line in std::io::BufRead::lines(log) {
+            let line = line.context("skipped.jsonl")?;
+            let Ok(skipped) = serde_json::from_str::<Skipped>(&line) else { continue };
+            if !RULES.contains(&&*skipped.reason) {
+                continue;
+            }
+            let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
+            let Ok(url) = Url::parse(&skipped.url) else { continue };
+            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1)) {
+                queued += u64::from(self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?);
+                if queued % AGAIN == AGAIN - 1 {
+                    self.committer.commit(false)?;
+                }
+            }
+        }
+        self.committer.commit(false)
+    }
+
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
     pub(super) fn again(&mut self) -> Result<()> {
         self.committer.recrawl = true;
+        self.committer.fetched_before = self.stats.pages().fetched;
         // Budgets are those of the look that begins.
         self.stats.forget_hosts();
         let mut queued = 0u64;
@@ -244,7 +272,7 @@ impl Writer {
             }
         } else if self.rules.scope.contains(&map) {
             self.frontier.push(Entry::sitemap(map, above + 1))?;
-        } else if self.frontier.mark(&map)? {
+        } else if self.frontier.refuse(&map)? {
             self.committer.skip(map.as_str(), "scope", "")?;
         }
         Ok(())
@@ -347,8 +375,9 @@ impl Writer {
                 Ok(())
             }
             Some(Err((url, reason, detail))) => {
-                // Each refused URL is logged once, however often it is linked.
-                if self.frontier.mark(&url)? {
+                // Each refused URL is logged once, however often it is linked; one that another
+                // way had brought in is not refused.
+                if !self.frontier.knows(url.as_str())? && self.frontier.refuse(&url)? {
                     self.committer.skip(url.as_str(), reason, &detail)?;
                 }
                 Ok(())

@@ -111,5 +111,15 @@ mod tests {
         let wide = Limits { max_ratio: 1_000_000, ..Limits::default() };
         assert_eq!(decode(&bomb, "gzip", &wide).unwrap_err().kind(), Kind::Bomb);
         assert_eq!(decode(&bomb, "gzip, gzip, gzip", &wide).unwrap_err().kind(), Kind::Bomb);
+        let deflated = &bomb[10..bomb.len() - 8];
+        assert_eq!(decode(deflated, "deflate", &wide).unwrap_err().kind(), Kind::Bomb);
+        // 32 MiB of nothing, by brotli's own compressor.
+        let brotli = [
+            203, 255, 255, 63, 248, 39, 0, 226, 177, 64, 32, 247, 254, 143, 255, 255, 127, 240, 79,
+            0, 196, 97, 17, 128, 238, 253, 31, 255, 255, 255, 224, 159, 0, 136, 195, 2, 0, 221,
+            251, 63, 254, 255, 255, 193, 63, 1, 16, 135, 5, 0, 186, 247, 127, 3,
+        ];
+        assert_eq!(decode(&brotli, "br", &Limits::default()).unwrap_err().kind(), Kind::Bomb);
+        assert_eq!(decode(&brotli, "br", &wide).unwrap_err().kind(), Kind::Bomb);
     }
 }

@@ -26,6 +26,9 @@ pub(crate) struct GuardedResolver {
     /// The proxy's own name may lead into a private network: a person chose it.
     pub(crate) proxy: Option<String>,
     kept: Arc<Mutex<Kept>>,
+    /// What the system would answer, in tests.
+    #[cfg(test)]
+    script: Arc<Mutex<Vec<Vec<SocketAddr>>>>,
 }
 
 /// Answers by name, and since when they are held.
@@ -33,7 +36,13 @@ type Kept = HashMap<String, (Instant, Vec<SocketAddr>)>;
 
 impl GuardedResolver {
     pub(crate) fn new(guard: Arc<AddressGuard>, proxy: Option<String>) -> Self {
-        Self { guard, proxy, kept: Arc::default() }
+        Self {
+            guard,
+            proxy,
+            kept: Arc::default(),
+            #[cfg(test)]
+            script: Arc::default(),
+        }
     }
 
     /// The addresses of a name that may be dialled: at least one.
@@ -43,13 +52,14 @@ impl GuardedResolver {
         {
             return Ok(found.clone());
         }
-        let found = tokio::net::lookup_host((name, 0)).await.map_err(|error| {
+        let found = self.look_up(name).await.map_err(|error| {
             io::Error::new(io::ErrorKind::NotFound, format!("{DNS_FAILED}{name}: {error}"))
         })?;
         let chosen = self.proxy.as_deref() == Some(name)
             || is_localhost(name) && self.guard.knows_localhost();
         let permitted = |address: &SocketAddr| chosen || self.guard.permits(address.ip());
-        let allowed: Vec<SocketAddr> = found.filter(permitted).take(MAX_ADDRESSES).collect();
+        let allowed: Vec<SocketAddr> =
+            found.into_iter().filter(permitted).take(MAX_ADDRESSES).collect();
         if allowed.is_empty() {
             let kind = io::ErrorKind::PermissionDenied;
             return Err(io::Error::new(kind, format!("{REFUSED}{name}")));
@@ -60,6 +70,14 @@ impl GuardedResolver {
         }
         kept.insert(name.to_owned(), (Instant::now(), allowed.clone()));
         Ok(allowed)
+    }
+
+    async fn look_up(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
+        #[cfg(test)]
+        if let Some(answer) = self.script.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Ok(answer);
+        }
+        Ok(tokio::net::lookup_host((name, 0)).await?.collect())
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -74,5 +92,26 @@ impl Resolve for GuardedResolver {
             let allowed = resolver.addresses(name.as_str()).await?;
             Ok(Box::new(allowed.into_iter()) as Addrs)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_name_that_changes_its_mind_is_never_dialled_inside() {
+        let resolver = GuardedResolver::new(Arc::new(AddressGuard::default()), None);
+        let (outside, inside) = ("93.184.215.14:0", "127.0.0.1:0");
+        let parse = |list: &[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
+        // Taken from the end: both at first, then only the one inside.
+        *resolver.script.lock().unwrap() = vec![parse(&[inside]), parse(&[inside, outside])];
+        let first = resolver.addresses("rebind.example").await.unwrap();
+        assert_eq!(first, parse(&[outside]));
+        // The answer is kept, so that nothing is asked again at once.
+        assert_eq!(resolver.addresses("rebind.example").await.unwrap(), first);
+        resolver.lock().clear();
+        let second = resolver.addresses("rebind.example").await.unwrap_err();
+        assert_eq!(second.kind(), io::ErrorKind::PermissionDenied);
     }
 }

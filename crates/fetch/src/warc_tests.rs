@@ -1,5 +1,6 @@
 use super::*;
 use crate::response::Response;
+use std::io::{Cursor, Write as _};
 use std::time::{Duration, SystemTime};
 use url::Url;
 
@@ -69,16 +70,67 @@ fn a_full_file_gives_way_to_the_next() {
 
 #[test]
 fn a_cut_file_gives_its_whole_records_and_an_error() {
-    let mut reader = Reader::new(
-        &b"WARC/1.0\r\nContent-Length: 2\r\n\r\nab\r\n\r\nWARC/1.0\r\nContent-Length: 9\r\n\r\nab"
-            [..],
-        100,
-    )
-    .unwrap();
+    let cut =
+        "WARC/1.0\r\nContent-Length: 2\r\n\r\nab\r\n\r\nWARC/1.0\r\nContent-Length: 9\r\n\r\nab";
+    let mut reader = Reader::new(Cursor::new(cut), 100).unwrap();
     assert_eq!(reader.next_record().unwrap().unwrap().block, b"ab");
     assert_eq!(reader.next_record().unwrap_err().kind(), std::io::ErrorKind::UnexpectedEof);
-    let mut noise = Reader::new(&b"noise\n"[..], 100).unwrap();
+    let mut noise = Reader::new(Cursor::new("noise\n"), 100).unwrap();
     assert_eq!(noise.next_record().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
+
+/// All blocks, and how often the reader had to look for the next record.
+fn blocks(bytes: Vec<u8>) -> (Vec<String>, usize) {
+    let mut reader = Reader::new(Cursor::new(bytes), 1000).unwrap();
+    let (mut found, mut damages) = (Vec::new(), 0);
+    loop {
+        match reader.next_record() {
+            Ok(Some(record)) => found.push(String::from_utf8_lossy(&record.block).into_owned()),
+            Ok(None) => return (found, damages),
+            Err(_) => {
+                damages += 1;
+                if !reader.resync().unwrap() {
+                    return (found, damages);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lies_behind_a_damage_is_read() {
+    let record = |body: &str, length: usize| {
+        format!("WARC/1.1\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n").into_bytes()
+    };
+    let gzip = |bytes: Vec<u8>| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&bytes).unwrap();
+        gz.finish().unwrap()
+    };
+    let names = ["a1", "b2", "c3", "d4", "e5"];
+    for compressed in [false, true] {
+        let pack = |bytes: Vec<u8>| if compressed { gzip(bytes) } else { bytes };
+        let whole: Vec<Vec<u8>> = names.iter().map(|name| pack(record(name, 2))).collect();
+        assert_eq!(blocks(whole.concat()).0, names);
+        // Any one byte of the second record turned over costs that record, or the next at most.
+        for at in 0..whole[1].len() {
+            let mut parts = whole.clone();
+            parts[1][at] ^= 0xff;
+            let (found, damages) = blocks(parts.concat());
+            assert!(found.len() >= 3, "{compressed} {at} {found:?}");
+            assert!(found.ends_with(&["d4".into(), "e5".into()]), "{compressed} {at} {found:?}");
+            assert!(damages <= 3, "{compressed} {at}");
+        }
+        // A length that lies reaches no further than its own record.
+        for length in [900, 5000, usize::MAX] {
+            let mut parts = whole.clone();
+            parts[1] = pack(record("b2", length));
+            let (found, damages) = blocks(parts.concat());
+            assert_eq!(found, ["a1", "c3", "d4", "e5"]);
+            assert!(damages <= 2);
+        }
+    }
+    assert_eq!(blocks(b"\x1f\x8b\x08 noise \x1f\x8b\x08 WARC/".to_vec()).0, [""; 0]);
 }
 
 #[test]

@@ -177,6 +177,23 @@ impl Frontier {
         Ok(!known)
     }
 
+    /// Remembers that a URL was refused, by scope or depth, say; `true` the first time. It is not
+    /// marked as seen: another way to it, or wider rules, may still queue it.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn refuse(&self, url: &Url) -> Result<bool> {
+        let mut state = self.lock();
+        // A name of its own, which no URL has.
+        let key = url_key(&format!("refused {url}"));
+        let known = self.is_known(&mut state, key)?;
+        if !known {
+            state.seen.insert(key);
+            state.batch.states.push((key, UrlState::Done));
+        }
+        Ok(!known)
+    }
+
     /// Whether a URL in normal form was ever seen.
     ///
     /// # Errors

@@ -26,49 +26,149 @@ impl Record {
 }
 
 /// Reads the records of a WARC file in order, compressed or not.
-#[expect(missing_debug_implementations, reason = "a boxed reader has none")]
-pub struct Reader {
-    input: BufReader<Box<dyn Read>>,
+#[derive(Debug)]
+pub struct Reader<R> {
+    input: Option<Input<R>>,
     max_block: u64,
+    /// Where in the file the last record began, or a little behind; a pipe has no places.
+    start: Option<u64>,
 }
 
-impl Reader {
+#[derive(Debug)]
+enum Input<R> {
+    Gzip(Box<BufReader<MultiGzDecoder<BufReader<R>>>>),
+    Plain(BufReader<R>),
+}
+
+/// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+const RECORD: &[u8] = b"WARC/";
+
+impl<R: Read + Seek> Reader<R> {
     /// Reads from `input`, gzipped or plain; a block longer than `max_block` is skipped.
     ///
     /// # Errors
     /// From the input.
-    pub fn new(input: impl Read + 'static, max_block: u64) -> io::Result<Self> {
+    pub fn new(input: R, max_block: u64) -> io::Result<Self> {
         let mut input = BufReader::with_capacity(64 * 1024, input);
-        let gz = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-        let input: Box<dyn Read> =
-            if gz { Box::new(MultiGzDecoder::new(input)) } else { Box::new(input) };
-        Ok(Self { input: BufReader::new(input), max_block })
+        let gzip = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
+        let input = if gzip {
+            Input::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(input))))
+        } else {
+            Input::Plain(input)
+        };
+        Ok(Self { input: Some(input), max_block, start: None })
     }
 
     /// The next record, or `None` at the end. A record too long has an empty block.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] where no record begins, [`io::ErrorKind::UnexpectedEof`] in a
-    /// cut one; nothing after it can be read.
+    /// cut one; then [`resync`](Self::resync) looks for what can be read behind it.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
-        let Some(headers) = read_headers(&mut self.input)? else { return Ok(None) };
-        let length: u64 = headers
-            .iter()
-            .find(|(name, _)| name == "content-length")
-            .and_then(|(_, value)| value.parse().ok())
-            .ok_or_else(|| invalid("a record without a Content-Length"))?;
-        let mut block = Vec::new();
-        let mut limited = (&mut self.input).take(length);
-        let read = if length > self.max_block {
-            io::copy(&mut limited, &mut io::sink())?
-        } else {
-            limited.read_to_end(&mut block)? as u64
-        };
-        if read < length {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the last record is cut"));
+        let max = self.max_block;
+        match &mut self.input {
+            Some(Input::Gzip(input)) => {
+                self.start = input.get_mut().get_mut().stream_position().ok();
+                read_record(input, max)
+            }
+            Some(Input::Plain(input)) => {
+                self.start = input.stream_position().ok();
+                read_record(input, max)
+            }
+            None => Ok(None),
         }
-        Ok(Some(Record { headers, block }))
     }
+
+    /// After an error: goes on to the next place where a record begins; `false` if there is none.
+    ///
+    /// # Errors
+    /// From the input.
+    ///
+    /// # Complexity
+    /// Linear in the bytes passed over.
+    pub fn resync(&mut self) -> io::Result<bool> {
+        let (Some(input), Some(start)) = (self.input.take(), self.start) else {
+            return Ok(false);
+        };
+        let (mut raw, gzip) = match input {
+            Input::Gzip(input) => (input.into_inner().into_inner(), true),
+            Input::Plain(input) => (input, false),
+        };
+        raw.seek(SeekFrom::Start(start + 1))?;
+        let wanted = if gzip { GZIP } else { RECORD };
+        loop {
+            let at = skip_to(&mut raw, wanted)?;
+            let Some(at) = at else { return Ok(false) };
+            let input = if gzip {
+                let mut decoder = BufReader::new(MultiGzDecoder::new(raw));
+                // The same bytes may stand anywhere: a record must begin behind them.
+                if decoder.fill_buf().is_ok_and(|bytes| bytes.starts_with(RECORD)) {
+                    Input::Gzip(Box::new(decoder))
+                } else {
+                    raw = decoder.into_inner().into_inner();
+                    raw.seek(SeekFrom::Start(at + 1))?;
+                    continue;
+                }
+            } else {
+                Input::Plain(raw)
+            };
+            self.start = Some(at);
+            self.input = Some(input);
+            return Ok(true);
+        }
+    }
+}
+
+/// Moves to the next `wanted`; the place, or `None` at the end.
+fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Result<Option<u64>> {
+    let first = wanted.first().copied().unwrap_or_default();
+    loop {
+        let bytes = input.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match bytes.iter().position(|&byte| byte == first) {
+            None => {
+                let length = bytes.len();
+                input.consume(length);
+            }
+            Some(at) => {
+                input.consume(at);
+                let place = input.stream_position()?;
+                let mut found = Vec::new();
+                input.by_ref().take(wanted.len() as u64).read_to_end(&mut found)?;
+                input.seek_relative(-(found.len() as i64))?;
+                if found == wanted {
+                    return Ok(Some(place));
+                }
+                input.consume(1);
+            }
+        }
+    }
+}
+
+fn read_record(input: &mut impl BufRead, max_block: u64) -> io::Result<Option<Record>> {
+    let Some(headers) = read_headers(input)? else { return Ok(None) };
+    let length: u64 = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, value)| value.parse().ok())
+        .ok_or_else(|| invalid("a record without a Content-Length"))?;
+    let mut block = Vec::new();
+    let mut limited = input.take(length);
+    let read = if length > max_block {
+        io::copy(&mut limited, &mut io::sink())?
+    } else {
+        limited.read_to_end(&mut block)? as u64
+    };
+    if read < length {
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "a record is cut, or its length is wrong",
+        ));
+    }
+    Ok(Some(Record { headers, block }))
 }
 
 /// Reads the one record at `offset` of file `file` in `folder`.
@@ -78,9 +178,8 @@ impl Reader {
 pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Result<Record> {
     let mut input = File::open(folder.join(name(file)))?;
     input.seek(SeekFrom::Start(offset))?;
-    let decoder: Box<dyn Read> = Box::new(GzDecoder::new(BufReader::new(input)));
-    let mut reader = Reader { input: BufReader::new(decoder), max_block };
-    reader.next_record()?.ok_or_else(|| invalid("no record there"))
+    let mut decoder = BufReader::new(GzDecoder::new(BufReader::new(input)));
+    read_record(&mut decoder, max_block)?.ok_or_else(|| invalid("no record there"))
 }
 
 /// Status, headers and body of an HTTP response.
