@@ -17,6 +17,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+/// Threads that hand buffers to each other leave glibc's allocator with many holes.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let args = match args::Args::try_parse() {
         Ok(args) => args,

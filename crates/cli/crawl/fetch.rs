@@ -57,6 +57,8 @@ pub(super) enum Message {
     },
 }
 
+/// A larger page is read while no other one is.
+const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
 const MAX_ATTEMPTS: u8 = 2;
 /// A Retry-After beyond this is not waited for in this run.
@@ -88,6 +90,7 @@ pub(super) struct Shared {
     pub(super) max_pages_per_host: u64,
     /// Extraction runs on this many threads at a time.
     pub(super) extractors: Arc<Semaphore>,
+    pub(super) cores: u32,
 }
 
 /// Works on one lease to its end. The message is always sent, so that the lease is accounted for.
@@ -229,7 +232,9 @@ async fn answered(
 
 /// Text to a document, on a thread of its own.
 async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message {
-    let permit = Arc::clone(&shared.extractors).acquire_owned().await;
+    // A tree takes ten times its page: large ones are read one after the other.
+    let permits = if response.body.len() > LARGE_PAGE { shared.cores } else { 1 };
+    let permit = Arc::clone(&shared.extractors).acquire_many_owned(permits).await;
     let (copy, shared) = (lease.clone(), Arc::clone(shared));
     let read = tokio::task::spawn_blocking(move || {
         let _permit = permit;

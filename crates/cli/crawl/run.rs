@@ -74,6 +74,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
     let links_only = settings.links_only;
+    let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let shared = Arc::new(Shared {
         fetcher,
         frontier: Arc::clone(&frontier),
@@ -90,9 +91,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         links_only,
         recrawl: job.recrawl || committer.recrawl,
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
-        extractors: Arc::new(Semaphore::new(
-            std::thread::available_parallelism().map_or(2, std::num::NonZero::get),
-        )),
+        extractors: Arc::new(Semaphore::new(cores as usize)),
+        cores,
     });
     let control = Arc::new(Control::default());
     let mut rules = Rules::new(settings, &job.seeds)?;
