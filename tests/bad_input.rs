@@ -59,7 +59,7 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     let settings = bench.data().join("crawl.toml");
     let good = std::fs::read_to_string(&settings).unwrap();
-    write(&settings, good.replace("version = 1", "version = 9"));
+    write(&settings, good.replace("version = 2", "version = 9"));
     let output = bench.crawl(&[server.url("/")], &[]);
     assert_eq!(code(&output), 2);
     assert!(text(&output.stderr).contains("of version 9"), "{}", text(&output.stderr));

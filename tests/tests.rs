@@ -15,6 +15,8 @@ mod resume;
 mod bad_input;
 // The commands beside the main job.
 mod commands;
+// The log of discarded pages: seen, understood, taken back.
+mod duplicates;
 // Servers and addresses that mean harm.
 mod hostile;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.

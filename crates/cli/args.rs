@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
+use crate::duplicates::{Filter, Order};
 use crate::exit;
 use crate::settings::Settings;
 
@@ -50,7 +51,7 @@ pub(crate) struct Common {
 }
 
 /// Where the data lies.
-#[derive(ClapArgs, Clone, Debug)]
+#[derive(ClapArgs, Clone, Debug, Default)]
 pub(crate) struct Data {
     /// The data directory
     #[arg(long, value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
@@ -120,6 +121,26 @@ pub(crate) enum Command {
     /// The log of discarded duplicates
     #[command(subcommand)]
     Duplicates(Duplicates),
+    /// A local web page over log and index: look, compare, restore
+    Inspect {
+        /// Where it listens; other than loopback is refused
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
+        listen: std::net::SocketAddr,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// The kept pages as JSONL, CSV or Markdown
+    #[command(
+        after_help = "Examples:\n  crawl export > pages.jsonl\n  crawl export --format csv --host a.example -o a.csv\n  crawl export --format markdown -o notes/"
+    )]
+    Export(ExportArgs),
+    /// Remove a page or a host from index and tables, and never fetch it again
+    Forget {
+        /// A URL, or a host such as a.example or a.example:8080
+        url_or_host: String,
+        #[command(flatten)]
+        data: Data,
+    },
     /// What a data directory holds, and whether the crawl is complete
     Status {
         /// One JSON object
@@ -199,29 +220,152 @@ pub(crate) enum Command {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Duplicates {
     /// What was discarded, newest last
-    List {
-        /// Only this host
-        #[arg(long)]
-        host: Option<String>,
-        /// Only this kind: exact, near, canonical, alias
-        #[arg(long)]
-        kind: Option<String>,
-        /// At most so many
-        #[arg(long)]
-        limit: Option<usize>,
-        /// One JSON object a line
+    #[command(
+        after_help = "Examples:\n  crawl duplicates list --kind near --similarity 0.5..0.6 --sort similarity\n  crawl duplicates list --host a.example --csv > a.csv\n  crawl duplicates list --match 'long river' --json --limit 10"
+    )]
+    List(ListArgs),
+    /// One discarded page beside the page that was kept: why, and how they differ
+    Show {
+        /// The id in the list, or the URL
+        page: String,
+        /// One JSON object, with both texts
         #[arg(long)]
         json: bool,
         #[command(flatten)]
         data: Data,
     },
-    /// One discarded page beside the page that was kept
-    Show {
+    /// Pages that stand for others, the largest clusters first
+    Clusters(ListArgs),
+    /// The log in numbers: by kind, distance, similarity, language, host
+    Stats {
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Index discarded pages after all; the pair is never merged again
+    #[command(
+        after_help = "Examples:\n  crawl duplicates restore 812\n  crawl duplicates restore --host a.example --similarity 0.5..0.6 --dry-run\n  crawl duplicates restore 812 --undo"
+    )]
+    Restore(RestoreArgs),
+    /// Let a discarded page take the place of the one that was kept
+    Keep {
         /// The id in the list, or the URL
         page: String,
         #[command(flatten)]
         data: Data,
     },
+    /// What other thresholds would change, from what is stored; --apply does it without fetching
+    #[command(after_help = "Example:\n  crawl duplicates recheck --distance 2 --similarity 0.7")]
+    Recheck(RecheckArgs),
+    /// The log as one HTML file to send to somebody
+    Report {
+        /// The file
+        file: PathBuf,
+        /// Pairs shown side by side
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        pairs: usize,
+        #[command(flatten)]
+        data: Data,
+    },
+}
+
+/// Rows of the log.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) filter: Filter,
+    /// In this order
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) sort: Option<Order>,
+    /// The other way round
+    #[arg(long)]
+    pub(crate) reverse: bool,
+    /// At most so many
+    #[arg(long)]
+    pub(crate) limit: Option<usize>,
+    /// Without the first ones
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) offset: usize,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// A table for spreadsheets
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+/// What is to be restored.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct RestoreArgs {
+    /// Ids in the list, or URLs; without any, what the filter selects
+    pub(crate) pages: Vec<String>,
+    /// All of them
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Say what would be restored, and change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Discard again what was restored
+    #[arg(long)]
+    pub(crate) undo: bool,
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+}
+
+/// Other thresholds.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct RecheckArgs {
+    /// Largest Hamming distance, 0 to 7
+    #[arg(long, value_name = "K")]
+    pub(crate) distance: Option<u32>,
+    /// Smallest similarity on another host
+    #[arg(long, value_name = "S")]
+    pub(crate) similarity: Option<f64>,
+    /// Smallest similarity on one host
+    #[arg(long, value_name = "S")]
+    pub(crate) similarity_same_host: Option<f64>,
+    /// Do it, and keep these thresholds
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+/// How pages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// One JSON object a line
+    Jsonl,
+    /// A table
+    Csv,
+    /// One file a page, with its facts on top
+    Markdown,
+}
+
+/// What is to be exported.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    /// How the pages are written
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl")]
+    pub(crate) format: ExportFormat,
+    /// A file, or a folder for Markdown [default: stdout]
+    #[arg(short, long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only this host
+    #[arg(long)]
+    pub(crate) host: Option<String>,
+    /// Only this language, such as zh
+    #[arg(long, value_name = "CODE")]
+    pub(crate) language: Option<String>,
+    #[command(flatten)]
+    pub(crate) data: Data,
 }
 
 /// What is to be explained.

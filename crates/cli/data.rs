@@ -11,7 +11,7 @@ use crate::exit::{DAMAGED, LOCKED, USAGE, WRITE, coded};
 use crate::settings::Settings;
 
 /// The version of the data directory's layout.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// `crawl.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]

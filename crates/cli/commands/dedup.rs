@@ -162,7 +162,7 @@ fn answer(
             "id": item.id, "verdict": "duplicate", "of": {"id": key_of(committer, of.id)?},
             "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
         }),
-        Outcome::New | Outcome::Known => {
+        Outcome::New | Outcome::Known | Outcome::Better => {
             json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint})
         }
     };

@@ -1,77 +1,71 @@
-//! `crawl duplicates list`, and reading the log.
+//! `crawl duplicates list` and `clusters`.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use serde_json::{Value, json};
 
+use crate::args::ListArgs;
 use crate::crawl::Discarded;
 use crate::data::must_exist;
-use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
-use crate::output::line;
+use crate::duplicates::{Order, Row, Rows};
+use crate::exit::COMPLETE;
+use crate::output::{bytes, line, number};
 
-/// Which lines are wanted.
-#[derive(Debug, Default)]
-pub(super) struct Filter {
-    pub(super) host: Option<String>,
-    pub(super) kind: Option<String>,
-    pub(super) limit: Option<usize>,
-}
+/// Rows shown to a person without `--limit`.
+const FEW: usize = 1000;
+/// Copies shown of a cluster.
+const FEW_COPIES: usize = 5;
 
-const KINDS: [&str; 4] = ["exact", "near", "canonical", "alias"];
-
-/// The log's lines in order. A last line without its end is being written, and left out.
-pub(super) fn read_log(data: &Path) -> Result<impl Iterator<Item = Result<Discarded>>> {
-    let path = data.join("discarded.jsonl");
-    let reader = match File::open(&path) {
-        Ok(file) => Some(BufReader::new(file)),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| path.display().to_string()),
-    };
-    let mut number = 0u64;
-    let mut reader = reader;
-    Ok(std::iter::from_fn(move || {
-        let reader = reader.as_mut()?;
-        let mut bytes = Vec::new();
-        number += 1;
-        match reader.read_until(b'\n', &mut bytes) {
-            Ok(0) => None,
-            Ok(_) if !bytes.ends_with(b"\n") => None,
-            Ok(_) => Some(serde_json::from_slice(&bytes).map_err(|error| {
-                coded(DAMAGED, format!("{}, line {number}: {error}", path.display()))
-            })),
-            Err(error) => Some(Err(error.into())),
+/// A row as `list --json` prints it: the line of the log, and when it was restored.
+pub(crate) fn json_row(rows: &Rows, entry: &Discarded) -> Result<Value> {
+    let mut row = serde_json::to_value(entry)?;
+    if let Some(object) = row.as_object_mut() {
+        object.insert("restored".into(), rows.decisions.restored(entry.id).into());
+        if rows.decisions.took_over(entry.id) {
+            object.insert("kept_now".into(), true.into());
         }
-    }))
-}
-
-pub(super) fn list(filter: &Filter, json: bool, data: &Path) -> Result<u8> {
-    must_exist(data)?;
-    if let Some(kind) = &filter.kind
-        && !KINDS.contains(&kind.as_str())
-    {
-        return Err(coded(USAGE, format!("--kind {kind}: there are {}", KINDS.join(", "))));
     }
-    let mut out = std::io::stdout().lock();
-    let (mut shown, mut matching) = (0usize, 0usize);
-    for entry in read_log(data)? {
-        let entry = entry?;
-        if filter.host.as_ref().is_some_and(|host| *host != entry.host)
-            || filter.kind.as_ref().is_some_and(|kind| *kind != entry.kind)
-        {
-            continue;
+    Ok(row)
+}
+
+/// The rows that are wanted, in order.
+pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
+    let test = args.filter.test(rows)?;
+    let mut found = Vec::new();
+    for row in rows.all() {
+        if test.wants(rows, row)? {
+            found.push(*row);
         }
-        matching += 1;
-        if filter.limit.is_some_and(|limit| shown >= limit) {
-            continue;
-        }
-        if json {
-            let mut row = serde_json::to_value(&entry)?;
-            if let Some(object) = row.as_object_mut() {
-                object.insert("restored".into(), serde_json::Value::Null);
-            }
-            writeln!(out, "{row}")?;
+    }
+    let order = args.sort.unwrap_or_default();
+    if order != Order::Time {
+        found.sort_by(|a, b| order.compare(rows, a, b));
+    }
+    if args.reverse {
+        found.reverse();
+    }
+    Ok(found)
+}
+
+pub(super) fn list(args: &ListArgs) -> Result<u8> {
+    let data = &args.data.data;
+    must_exist(data)?;
+    let rows = Rows::open(data)?;
+    let found = wanted(&rows, args)?;
+    let whole = args.json || args.csv;
+    let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
+    let page = found.iter().skip(args.offset).take(limit);
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    if args.csv {
+        return csv(&rows, page, &mut out);
+    }
+    let mut shown = 0usize;
+    for row in page {
+        let entry = rows.entry(row)?;
+        if args.json {
+            writeln!(out, "{}", json_row(&rows, &entry)?)?;
         } else {
             if shown == 0 {
                 writeln!(
@@ -80,28 +74,170 @@ pub(super) fn list(filter: &Filter, json: bool, data: &Path) -> Result<u8> {
                     "id", "kind", "dist", "sim"
                 )?;
             }
-            let distance = entry.distance.map_or("-".into(), |d| d.to_string());
-            let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
-            writeln!(
-                out,
-                "{:>7}  {:<9} {distance:>4} {similarity:>5}  {}",
-                entry.id,
-                line(&entry.kind, 9),
-                line(&entry.url, 110)
-            )?;
-            writeln!(out, "{:>30}= {}", "", line(&entry.of.url, 110))?;
+            text_row(&rows, &entry, &mut out)?;
         }
         shown += 1;
     }
-    if !json {
-        match matching {
-            0 => writeln!(out, "Nothing was discarded.")?,
-            _ => writeln!(
-                out,
-                "\n{shown} of {matching}. One of them beside its original: crawl duplicates show ID --data {}",
-                data.display()
-            )?,
+    if !args.json {
+        let total = found.len();
+        match (total, rows.all().is_empty()) {
+            (0, true) => writeln!(out, "Nothing was discarded.")?,
+            (0, false) => {
+                writeln!(out, "No row is like that, of {}.", number(rows.all().len() as u64))?
+            }
+            _ => {
+                let next = args.offset + shown;
+                let more = if next < total {
+                    format!(" The next ones: --offset {next}.")
+                } else {
+                    String::new()
+                };
+                writeln!(
+                    out,
+                    "\n{} of {}.{more} One of them beside its original: crawl duplicates show ID --data {}",
+                    number(shown as u64),
+                    number(total as u64),
+                    data.display()
+                )?;
+            }
         }
     }
+    out.flush()?;
+    Ok(COMPLETE)
+}
+
+fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> {
+    let distance = entry.distance.map_or("-".into(), |d| d.to_string());
+    let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
+    let state = match (rows.decisions.restored(entry.id), rows.decisions.took_over(entry.id)) {
+        (Some(_), _) => "  (restored)",
+        (None, true) => "  (this one is kept now)",
+        _ => "",
+    };
+    writeln!(
+        out,
+        "{:>7}  {:<9} {distance:>4} {similarity:>5}  {}{state}",
+        entry.id,
+        line(&entry.kind, 9),
+        line(&entry.url, 110)
+    )?;
+    writeln!(out, "{:>30}= {}", "", line(&entry.of.url, 110))?;
+    Ok(())
+}
+
+fn csv<'a>(rows: &Rows, page: impl Iterator<Item = &'a Row>, out: &mut impl Write) -> Result<u8> {
+    let mut table = csv::Writer::from_writer(out);
+    table.write_record([
+        "id",
+        "time",
+        "kind",
+        "url",
+        "of_id",
+        "of_url",
+        "level",
+        "distance",
+        "similarity",
+        "title",
+        "language",
+        "host",
+        "bytes",
+        "restored",
+    ])?;
+    let number = |value: Option<String>| value.unwrap_or_default();
+    for row in page {
+        let entry = rows.entry(row)?;
+        table.write_record([
+            entry.id.to_string(),
+            entry.time,
+            entry.kind,
+            cell(entry.url),
+            number(entry.of.id.map(|id| id.to_string())),
+            cell(entry.of.url),
+            entry.level.unwrap_or_default(),
+            number(entry.distance.map(|d| d.to_string())),
+            number(entry.similarity.map(|s| s.to_string())),
+            cell(entry.title),
+            entry.language,
+            cell(entry.host),
+            entry.bytes.to_string(),
+            rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
+        ])?;
+    }
+    table.flush()?;
+    Ok(COMPLETE)
+}
+
+/// A cell that a spreadsheet takes for text: what the web wrote must not become a formula.
+pub(crate) fn cell(text: String) -> String {
+    if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
+}
+
+pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
+    let data = &args.data.data;
+    must_exist(data)?;
+    let rows = Rows::open(data)?;
+    let test = args.filter.test(&rows)?;
+    let mut clusters: BTreeMap<(u64, u64), Vec<&Row>> = BTreeMap::new();
+    for row in rows.discarded() {
+        if test.wants(&rows, row)? {
+            let (of, url) = rows.kept_for(row);
+            // A page that was not fetched has no number: its URL tells it.
+            let key = if of == u64::MAX && url.is_none() { row.of_key } else { 0 };
+            clusters.entry((of, key)).or_default().push(row);
+        }
+    }
+    let mut clusters: Vec<Vec<&Row>> = clusters.into_values().collect();
+    clusters.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
+    if args.reverse {
+        clusters.reverse();
+    }
+    let total = clusters.len();
+    let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { 100 });
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    for cluster in clusters.into_iter().skip(args.offset).take(limit) {
+        let Some(first) = cluster.first() else { continue };
+        let of = rows.entry(first)?.of;
+        let size: u64 = cluster.iter().map(|row| u64::from(row.bytes)).sum();
+        if args.json {
+            let mut pages = Vec::new();
+            for row in &cluster {
+                let entry = rows.entry(row)?;
+                pages.push(json!({"id": entry.id, "url": entry.url, "kind": entry.kind,
+                    "distance": entry.distance, "similarity": entry.similarity}));
+            }
+            writeln!(
+                out,
+                "{}",
+                json!({"of": {"id": of.id, "url": of.url}, "copies": cluster.len(),
+                "bytes": size, "pages": pages})
+            )?;
+            continue;
+        }
+        writeln!(
+            out,
+            "{}\n  stands for {} more, {}",
+            line(&of.url, 110),
+            cluster.len(),
+            bytes(size)
+        )?;
+        for row in cluster.iter().take(FEW_COPIES) {
+            let entry = rows.entry(row)?;
+            writeln!(
+                out,
+                "  {:>7}  {:<9} {}",
+                entry.id,
+                line(&entry.kind, 9),
+                line(&entry.url, 100)
+            )?;
+        }
+        if cluster.len() > FEW_COPIES {
+            writeln!(out, "           ... and {} more", cluster.len() - FEW_COPIES)?;
+        }
+        writeln!(out)?;
+    }
+    if !args.json {
+        writeln!(out, "{} clusters.", number(total as u64))?;
+    }
+    out.flush()?;
     Ok(COMPLETE)
 }

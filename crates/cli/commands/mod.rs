@@ -1,21 +1,25 @@
 //! One file a command.
 
 mod calibrate;
+pub(crate) mod change;
 mod check;
 mod dedup;
 mod demo;
 mod demo_site;
-mod duplicates;
+pub(crate) mod duplicates;
 mod explain;
 mod explain_url;
+pub(crate) mod export;
 mod extract;
 mod find;
 mod input;
 mod main_job;
 mod pages;
 mod plan;
+mod recheck;
 mod search;
 mod show;
+pub(crate) mod stats;
 mod status;
 
 use std::io::Write;
@@ -38,10 +42,25 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Search { query, limit, json, data }) => {
             search::run(&query.join(" "), limit, json, &data.data)
         }
-        Some(Command::Duplicates(Duplicates::List { host, kind, limit, json, data })) => {
-            duplicates::list(&duplicates::Filter { host, kind, limit }, json, &data.data)
+        Some(Command::Duplicates(job)) => match job {
+            Duplicates::List(args) => duplicates::list(&args),
+            Duplicates::Show { page, json, data } => show::run(&page, json, &data.data),
+            Duplicates::Clusters(args) => duplicates::clusters(&args),
+            Duplicates::Stats { json, data } => stats::run(json, &data.data),
+            Duplicates::Restore(args) => change::restore(&args, common.quiet),
+            Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
+            Duplicates::Recheck(args) => recheck::run(&args),
+            Duplicates::Report { file, pairs, data } => {
+                crate::inspect::report(&file, pairs, &data.data)
+            }
+        },
+        Some(Command::Inspect { listen, data }) => {
+            crate::inspect::serve(listen, &data.data, common.quiet)
         }
-        Some(Command::Duplicates(Duplicates::Show { page, data })) => show::run(&page, &data.data),
+        Some(Command::Export(args)) => export::run(&args),
+        Some(Command::Forget { url_or_host, data }) => {
+            change::forget(&url_or_host, &data.data, common.quiet)
+        }
         Some(Command::Status { json, data }) => status::run(json, &data.data),
         Some(Command::Extract { files, text }) => extract::extract(&files, text),
         Some(Command::Fingerprint { files, settings }) => {

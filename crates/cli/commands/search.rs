@@ -1,6 +1,5 @@
 //! `crawl search`.
 
-use std::collections::HashMap;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
@@ -9,8 +8,8 @@ use hapax_extract::jieba;
 use hapax_index::Searcher;
 use serde_json::json;
 
-use super::duplicates::read_log;
 use crate::data::must_exist;
+use crate::duplicates::Rows;
 use crate::exit::COMPLETE;
 use crate::output::{colour, line};
 
@@ -18,12 +17,7 @@ pub(super) fn run(query: &str, limit: usize, json: bool, data: &Path) -> Result<
     must_exist(data)?;
     let searcher = Searcher::open(&data.join("index"), jieba)?;
     let (hits, total) = searcher.search(query, limit)?;
-    let mut copies: HashMap<u64, u64> = HashMap::new();
-    for entry in read_log(data)? {
-        if let Some(id) = entry?.of.id {
-            *copies.entry(id).or_default() += 1;
-        }
-    }
+    let copies = super::export::copies(&Rows::open(data)?);
     let copies = |id: u64| copies.get(&id).copied().unwrap_or(0);
     let mut out = std::io::stdout().lock();
     if json {

@@ -13,7 +13,7 @@ use hapax_dedup::{Level, Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
-use hapax_index::{Index, Page, Searcher};
+use hapax_index::{Index, Page, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 
 use super::decide::{TextCache, dedup_document, examples, stored_text};
@@ -21,6 +21,7 @@ use super::log::{Discarded, DiscardedOf, Log, Skipped};
 use super::page::PageWork;
 use super::stats::{PageCounts, Stats};
 use crate::data::DataDir;
+use crate::duplicates::Decisions;
 use crate::exit::{USAGE, coded};
 
 /// Positions of the other stores, carried by each commit of the dedup store.
@@ -35,6 +36,7 @@ struct PagePosition {
     counts: PageCounts,
     /// What no other archive is called; in the ids of its records.
     archive: u64,
+    decisions: u64,
 }
 
 /// The same for the frontier's commits.
@@ -79,28 +81,35 @@ pub(crate) struct Committer {
     pub(super) store: Store,
     pub(super) index: Option<Index>,
     pub(super) warc: Option<Writer>,
-    discarded: Log,
+    pub(super) discarded: Log,
     skipped: Log,
+    pub(super) decided: Log,
+    pub(super) decisions: Decisions,
+    /// Pages kept since the last commit, without their texts.
+    pub(super) recent: BTreeMap<u64, StoredPage>,
+    pub(super) root: PathBuf,
     pub(super) frontier: Option<Arc<Frontier>>,
     pub(super) stats: Arc<Stats>,
-    pages_folder: PathBuf,
-    texts: TextCache,
+    pub(super) pages_folder: PathBuf,
+    pub(super) texts: TextCache,
     /// Where the pages kept in this run lie in the WARC, and when they were fetched.
     pub(super) kept: BTreeMap<u64, (Location, SystemTime)>,
     /// The same for earlier runs' pages.
-    earlier: Option<Searcher>,
+    pub(super) earlier: Option<Searcher>,
     /// The archive's end, also while this job writes none: a length of 0 would empty it.
     archived: (u32, u64),
     archive_name: u64,
     skipped_elsewhere: u64,
     /// Where seeds moved to, earlier runs included.
     pub(super) moved_seeds: Vec<String>,
+    /// Nothing is left to do, as far as the last commit knew.
+    finished: bool,
     /// Known pages are looked at again.
     pub(super) recrawl: bool,
     /// Pages fetched before that began.
     pub(super) fetched_before: u64,
-    threshold: u32,
-    recipe: Recipe,
+    pub(super) threshold: u32,
+    pub(super) recipe: Recipe,
     before: Duration,
     started: Instant,
     pending: u64,
@@ -113,6 +122,8 @@ pub(crate) enum Outcome {
     New,
     Known,
     Duplicate(Neighbour),
+    /// It took the place of the page that it duplicates.
+    Better,
 }
 
 impl Committer {
@@ -176,6 +187,11 @@ impl Committer {
             warc,
             discarded: open_log(data.discarded(), pages.discarded)?,
             skipped: open_log(data.skipped(), skipped_length)?,
+            decided: open_log(data.root().join("decisions.jsonl"), pages.decisions)?,
+            // Read after the log was cut back.
+            decisions: Decisions::read(data.root())?,
+            recent: BTreeMap::new(),
+            root: data.root().to_owned(),
             frontier,
             stats,
             pages_folder: data.pages(),
@@ -186,6 +202,7 @@ impl Committer {
             archive_name: archive,
             skipped_elsewhere: pages.skipped,
             moved_seeds: skips.moved_seeds,
+            finished: skips.finished,
             recrawl: skips.recrawl,
             fetched_before: skips.fetched_before,
             threshold: parts.policy.distance,
@@ -234,17 +251,27 @@ impl Committer {
             self.forget(known)?;
         }
         let document = dedup_document(page, key.as_bytes());
-        let best = self.store.matches(&document)?.into_iter().next();
-        let id = self.store.insert(&document, best.map(|best| best.id))?;
+        let mut matches = self.store.matches(&document)?.into_iter();
+        let best = match self.decisions.has_distinct(url) {
+            false => matches.next(),
+            true => self.first_alike(url, matches)?,
+        };
         let time = format_time(page.time);
         let bytes = page.response.body.len() as u64;
-        let location = self.archive(page, id, best.as_ref())?;
         let outcome = match best {
             None => {
+                let id = self.store.insert(&document, None)?;
+                let location = self.archive(page, id, None)?;
                 self.keep(page, id, &time, location)?;
                 Outcome::New
             }
+            Some(best) if self.is_better(page, &best)? => {
+                self.take_over(page, &document, &best)?;
+                Outcome::Better
+            }
             Some(best) => {
+                let id = self.store.insert(&document, Some(best.id))?;
+                let location = self.archive(page, id, Some(&best))?;
                 self.discard(page, id, &best, time, location)?;
                 Outcome::Duplicate(best)
             }
@@ -264,7 +291,7 @@ impl Committer {
         Ok(outcome)
     }
 
-    fn keep(
+    pub(super) fn keep(
         &mut self,
         page: &PageWork,
         id: u64,
@@ -285,9 +312,25 @@ impl Committer {
                 language: page.document.language,
                 fetched: time,
                 stored_at: &stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
             })?;
             self.stats.update(|counts| counts.indexed += 1);
         }
+        self.recent.insert(
+            id,
+            StoredPage {
+                id,
+                url: page.url.to_string(),
+                title: page.document.title.clone(),
+                text: String::new(),
+                language: page.document.language.to_owned(),
+                fetched: time.to_owned(),
+                stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+            },
+        );
         Ok(())
     }
 
@@ -339,6 +382,7 @@ impl Committer {
             bytes: page.response.body.len() as u64,
             shared,
             different,
+            canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
         })?;
         self.stats.update(|counts| match kind {
@@ -349,7 +393,7 @@ impl Committer {
         Ok(())
     }
 
-    fn archive(
+    pub(super) fn archive(
         &mut self,
         page: &PageWork,
         id: u64,
@@ -422,6 +466,7 @@ impl Committer {
                 bytes: 0,
                 shared: Vec::new(),
                 different: Vec::new(),
+                canonical: false,
                 warc: None,
             })?;
             self.stats.update(|counts| counts.alias += 1);
@@ -473,8 +518,14 @@ impl Committer {
         Ok(false)
     }
 
+    /// Makes everything done so far durable, whether the job is finished or not.
+    pub(super) fn commit_as_it_is(&mut self) -> Result<()> {
+        self.commit(self.finished)
+    }
+
     /// Makes everything done so far durable, in order.
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
+        self.finished = finished;
         let mut position = PagePosition {
             counts: self.stats.pages(),
             archive: self.archive_name,
@@ -485,6 +536,7 @@ impl Committer {
         }
         (position.warc_file, position.warc_length) = self.archived;
         position.discarded = self.discarded.sync().context("discarded.jsonl")?;
+        position.decisions = self.decided.sync().context("decisions.jsonl")?;
         let skipped = self.skipped.sync().context("skipped.jsonl")?;
         if self.frontier.is_none() {
             self.skipped_elsewhere = skipped;
@@ -510,6 +562,7 @@ impl Committer {
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }
+        self.recent.clear();
         self.pending = 0;
         self.since = Instant::now();
         Ok(())
@@ -531,11 +584,18 @@ impl Committer {
         Some((hit.stored_at, hit.fetched))
     }
 
+    /// Pages have other numbers in the index than when it was opened for look-ups.
+    pub(super) fn look_up_again(&mut self) {
+        if self.index.is_some() {
+            self.earlier = Searcher::open(&self.root.join("index"), jieba).ok();
+        }
+    }
+
     pub(super) fn record_id(&self, id: u64) -> String {
         format!("urn:hapax:{:016x}:page:{id}", self.archive_name)
     }
 
-    fn url_of(&self, id: u64) -> Result<String> {
+    pub(super) fn url_of(&self, id: u64) -> Result<String> {
         let record = self.store.record(id)?;
         Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
     }
@@ -556,10 +616,10 @@ fn read_position<T: Default + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T
     serde_json::from_slice(bytes).context("the committed positions cannot be read")
 }
 
-fn place(location: &Location) -> String {
+pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", location.file, location.offset)
 }
 
-fn round(value: f64) -> f64 {
+pub(super) fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
 }

@@ -89,6 +89,15 @@ fn shingles(text: &str) -> Vec<String> {
 
 /// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
 pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
+    stored_page(pages, place, url).map(|(_, text)| text)
+}
+
+/// The same, and what else the page says.
+pub(crate) fn stored_page(
+    pages: &Path,
+    place: &str,
+    url: &Url,
+) -> Option<(hapax_extract::Document, String)> {
     let (file, offset) = place.split_once(':')?;
     let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
     let (_, headers, raw) = http_parts(&record.block)?;
@@ -100,5 +109,6 @@ pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String
         hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
     let content_type = header("content-type");
     let document = read_document(kind(content_type, &body)?, url, content_type, &body);
-    Some(document.basis(|bytes| HASH.hash(bytes)).text)
+    let text = document.basis(|bytes| HASH.hash(bytes)).text;
+    Some((document, text))
 }

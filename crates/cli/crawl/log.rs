@@ -37,6 +37,9 @@ pub(crate) struct Discarded {
     pub(crate) shared: Vec<String>,
     #[serde(default)]
     pub(crate) different: Vec<String>,
+    /// Whether the page names itself as its canonical address.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) canonical: bool,
     /// Where the page lies in pages/, as `FILE:OFFSET`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warc: Option<String>,

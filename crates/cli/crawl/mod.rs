@@ -1,5 +1,6 @@
 //! The main job: frontier -> fetch -> extract -> dedup -> index, and the files beside.
 
+mod apply;
 mod commit;
 mod decide;
 mod fetch;
@@ -15,6 +16,7 @@ mod run;
 mod seeds;
 mod stats;
 mod summary;
+mod survivor;
 mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts};

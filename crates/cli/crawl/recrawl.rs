@@ -36,7 +36,8 @@ impl Committer {
     /// that stands for them may have changed.
     pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
         let Some(frontier) = &self.frontier else { return };
-        let note = validators_note(&page.response).filter(|_| matches!(outcome, Outcome::New));
+        let note = validators_note(&page.response)
+            .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
         if note.is_some() || self.recrawl {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }

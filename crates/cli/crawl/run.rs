@@ -114,6 +114,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
         patterns: Patterns::default(),
         missing: MissingPages::default(),
+        runtime: runtime.handle().clone(),
+        looked: Instant::now(),
     };
     writer.seed(&job.seeds)?;
     if job.other_rules {

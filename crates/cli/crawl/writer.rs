@@ -35,7 +35,13 @@ pub(super) struct Writer {
     pub(super) max_redirects: u8,
     pub(super) patterns: Patterns,
     pub(super) missing: MissingPages,
+    pub(super) runtime: tokio::runtime::Handle,
+    /// When the spool was looked into.
+    pub(super) looked: Instant,
 }
+
+/// The spool is looked into so often.
+const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
 /// So many pages to look at again are made durable at a time.
 const AGAIN: u64 = 10_000;
@@ -130,7 +136,8 @@ impl Writer {
         let _guard = PanicGuard(Arc::clone(&self.control));
         let result = self.receive(&mut inbox).and_then(|()| {
             let counts = self.frontier.counts();
-            self.committer.commit(counts.queued == counts.deferred)?;
+            let finished = counts.queued == counts.deferred;
+            self.committer.commit(finished)?;
             let elapsed = self.committer.elapsed();
             self.committer.close()?;
             Ok(elapsed)
@@ -150,14 +157,16 @@ impl Writer {
                 Err(mpsc::error::TryRecvError::Disconnected) => return Ok(()),
                 Err(mpsc::error::TryRecvError::Empty) => {
                     // A quiet moment: what is old enough becomes durable.
-                    if self.committer.maybe_commit()? || self.idle_commit()? {
+                    if self.committer.maybe_commit()? || self.idle_commit()? || self.spool()? {
                         self.save_summary()?;
                         self.control.wake.notify_one();
                         continue;
                     }
-                    match inbox.blocking_recv() {
-                        Some(message) => message,
-                        None => return Ok(()),
+                    let wait = async { tokio::time::timeout(SPOOL_EVERY, inbox.recv()).await };
+                    match self.runtime.block_on(wait) {
+                        Ok(Some(message)) => message,
+                        Ok(None) => return Ok(()),
+                        Err(_) => continue,
                     }
                 }
             };
@@ -166,8 +175,18 @@ impl Writer {
             if self.committer.maybe_commit()? {
                 self.save_summary()?;
             }
+            self.spool()?;
             self.control.wake.notify_one();
         }
+    }
+
+    /// Does what people ask for beside the crawl; looks for it once in a while.
+    fn spool(&mut self) -> Result<bool> {
+        if self.looked.elapsed() < SPOOL_EVERY {
+            return Ok(false);
+        }
+        self.looked = Instant::now();
+        self.committer.apply_spool()
     }
 
     /// Queues that went to disk can be read back only after a commit.
@@ -286,6 +305,11 @@ impl Writer {
             self.committer.finish(Some(lease));
             return Ok(());
         }
+        if self.committer.forgotten(&page.url, &lease.host) {
+            self.committer.skip(page.url.as_str(), "forgotten", "")?;
+            self.committer.unused(&page);
+            return Ok(());
+        }
         if let Some(target) = page.document.refresh.clone().filter(|target| {
             normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url)
         }) {
@@ -321,7 +345,8 @@ impl Writer {
             self.committer.unused(&page);
         } else {
             let outcome = self.committer.page(&page)?;
-            self.patterns.saw(&page.url, matches!(outcome, Outcome::Duplicate(_)));
+            self.patterns
+                .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
         }
         if self.stats.host_pages(&host) == PROBE_AFTER && !self.links_only {
             self.frontier.push(MissingPages::probe(&page.url))?;
@@ -362,6 +387,12 @@ impl Writer {
             None => Ok(()),
             Some(Ok(url)) => {
                 let host = hapax_frontier::host_key(&url);
+                if self.committer.forgotten(&url, &host) {
+                    if self.frontier.mark(&url)? {
+                        self.committer.skip(url.as_str(), "forgotten", "")?;
+                    }
+                    return Ok(());
+                }
                 let pages = self.stats.host_pages(&host);
                 // Only what is new counts for the checks, not a link that is met again.
                 if pages >= MIN_HOST_PAGES

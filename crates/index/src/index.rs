@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError};
-use tantivy::query::{QueryParser, RangeQuery};
+use tantivy::query::{QueryParser, RangeQuery, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing,
     TextOptions, Value,
@@ -40,6 +40,33 @@ pub struct Page<'a> {
     pub fetched: &'a str,
     /// Where it lies in the archive, in the caller's words.
     pub stored_at: &'a str,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// Whether it names itself as its canonical address.
+    pub canonical: bool,
+}
+
+/// A page as the index holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPage {
+    /// The caller's number of the page.
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+    /// Two-letter language code.
+    pub language: String,
+    /// When it was fetched.
+    pub fetched: String,
+    /// Where it lies in the archive.
+    pub stored_at: String,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// Whether it names itself as its canonical address.
+    pub canonical: bool,
 }
 
 /// One result of a search.
@@ -72,6 +99,8 @@ struct Fields {
     language: Field,
     fetched: Field,
     stored_at: Field,
+    bytes: Field,
+    canonical: Field,
 }
 
 fn schema() -> (Schema, Fields) {
@@ -88,6 +117,8 @@ fn schema() -> (Schema, Fields) {
         language: builder.add_text_field("language", STRING | STORED),
         fetched: builder.add_text_field("fetched", STORED),
         stored_at: builder.add_text_field("stored_at", STORED),
+        bytes: builder.add_u64_field("bytes", STORED),
+        canonical: builder.add_u64_field("canonical", STORED),
     };
     (builder.build(), fields)
 }
@@ -140,6 +171,8 @@ impl Index {
         document.add_text(fields.language, page.language);
         document.add_text(fields.fetched, page.fetched);
         document.add_text(fields.stored_at, page.stored_at);
+        document.add_u64(fields.bytes, page.bytes);
+        document.add_u64(fields.canonical, page.canonical.into());
         self.writer.add_document(document).map(|_| ()).map_err(|e| translate(&self.path, e))
     }
 
@@ -281,37 +314,77 @@ impl Searcher {
         Ok(names)
     }
 
-    /// The page with this number, without a snippet.
+    /// The page with this number.
     ///
     /// # Errors
     /// From the files.
-    pub fn page(&self, id: u64) -> Result<Option<Hit>> {
-        let term = Term::from_field_u64(self.fields.id, id);
-        let query = tantivy::query::TermQuery::new(term, IndexRecordOption::Basic);
-        let run = || -> tantivy::Result<Option<Hit>> {
+    pub fn page(&self, id: u64) -> Result<Option<StoredPage>> {
+        let query =
+            TermQuery::new(Term::from_field_u64(self.fields.id, id), IndexRecordOption::Basic);
+        let run = || -> tantivy::Result<Option<StoredPage>> {
             let searcher = self.reader.searcher();
             let top = searcher.search(&query, &TopDocs::with_limit(1).order_by_score())?;
-            let Some((score, address)) = top.into_iter().next() else { return Ok(None) };
-            let document: TantivyDocument = searcher.doc(address)?;
-            let snippets = SnippetGenerator::create(&searcher, &query, self.fields.text)?;
-            Ok(Some(hit(&document, self.fields, score, &snippets)))
+            let Some((_, address)) = top.into_iter().next() else { return Ok(None) };
+            Ok(Some(stored(&searcher.doc(address)?, self.fields)))
+        };
+        run().map_err(|error| translate(&self.path, error))
+    }
+
+    /// Calls `visit` with every page, in no particular order, until it returns `false`.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn pages(&self, mut visit: impl FnMut(StoredPage) -> bool) -> Result<()> {
+        let mut run = || -> tantivy::Result<()> {
+            for segment in self.reader.searcher().segment_readers() {
+                let store = segment.get_store_reader(STORE_CACHE)?;
+                for document in store.iter::<TantivyDocument>(segment.alive_bitset()) {
+                    if !visit(stored(&document?, self.fields)) {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
         };
         run().map_err(|error| translate(&self.path, error))
     }
 }
 
+/// Blocks of stored pages that are kept unpacked.
+const STORE_CACHE: usize = 10;
+
+fn text_of(document: &TantivyDocument, field: Field) -> String {
+    let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
+    value.unwrap_or_default()
+}
+
+fn number_of(document: &TantivyDocument, field: Field) -> u64 {
+    document.get_first(field).and_then(|value| value.as_u64()).unwrap_or_default()
+}
+
+fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
+    StoredPage {
+        id: number_of(document, fields.id),
+        url: text_of(document, fields.url),
+        title: text_of(document, fields.title),
+        text: text_of(document, fields.text),
+        language: text_of(document, fields.language),
+        fetched: text_of(document, fields.fetched),
+        stored_at: text_of(document, fields.stored_at),
+        bytes: number_of(document, fields.bytes),
+        canonical: number_of(document, fields.canonical) > 0,
+    }
+}
+
 fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
-    let text = |field| {
-        let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
-        value.unwrap_or_default()
-    };
+    let text = |field| text_of(document, field);
     let body = text(fields.text);
     let mut snippet = snippets.snippet(&body).fragment().to_owned();
     if snippet.is_empty() {
         snippet = body.chars().take(SNIPPET).collect();
     }
     Hit {
-        id: document.get_first(fields.id).and_then(|value| value.as_u64()).unwrap_or_default(),
+        id: number_of(document, fields.id),
         url: text(fields.url),
         title: text(fields.title),
         snippet: snippet.split_whitespace().collect::<Vec<_>>().join(" "),
@@ -363,6 +436,8 @@ mod tests {
             language: "en",
             fetched: "",
             stored_at: "1:0",
+            bytes: 9,
+            canonical: id == 1,
         }
     }
 
@@ -391,7 +466,17 @@ mod tests {
         assert_eq!(ids("北京大学"), [1]);
         assert_eq!(ids("学习"), [1]);
         assert!(matches!(searcher.search("a AND (", 9), Err(Error::Query(_))));
-        assert_eq!(searcher.page(1).unwrap().unwrap().title, "编程");
+        let page = searcher.page(1).unwrap().unwrap();
+        assert_eq!((page.title.as_str(), page.bytes, page.canonical), ("编程", 9, true));
+        let mut all = Vec::new();
+        searcher
+            .pages(|page| {
+                all.push(page.id);
+                true
+            })
+            .unwrap();
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2]);
         assert!(searcher.search("river", 1).unwrap().0[0].snippet.contains("river rose"));
 
         index.delete_from(1).unwrap();

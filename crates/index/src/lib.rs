@@ -12,5 +12,5 @@ mod index;
 mod tokenizer;
 
 pub use error::{Error, Result};
-pub use index::{Hit, Index, Page, Searcher};
+pub use index::{Hit, Index, Page, Searcher, StoredPage};
 pub use tokenizer::{Dictionary, MixedTokenizer};

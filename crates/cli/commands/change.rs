@@ -1,0 +1,178 @@
+//! `crawl duplicates restore` and `keep`, `crawl forget`: what changes, by the crawl at work or alone.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
+use url::Url;
+
+use super::duplicates::wanted;
+use crate::args::{ListArgs, RestoreArgs};
+use crate::crawl::{Committer, Parts, Stats};
+use crate::data::{DataDir, must_exist};
+use crate::duplicates::{Answer, Request, Rows, submit};
+use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
+use crate::output::{escape, line, number};
+use crate::settings::Settings;
+
+/// Rows shown of a dry run.
+const FEW: usize = 20;
+
+/// Opens the stores of a data directory that nobody works on; `None` if somebody does.
+pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)>> {
+    let folder = match DataDir::open(data) {
+        Ok(folder) => folder,
+        Err(error) if code_of(&error) == LOCKED => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let settings = folder.saved()?.unwrap_or_default().settings;
+    let parts = Parts {
+        recipe: settings.recipe()?,
+        policy: settings.policy()?,
+        warc: false,
+        index: data.join("index").join("meta.json").exists(),
+        keep_duplicates: false,
+    };
+    let committer = Committer::open(&folder, &parts, None, Arc::new(Stats::default()))?;
+    Ok(Some((folder, committer, settings)))
+}
+
+/// Has a request done, by the crawl at work or here.
+pub(crate) fn change(data: &Path, request: &Request) -> Result<Answer> {
+    submit(data, request, || {
+        let Some((folder, mut committer, _)) = alone(data)? else { return Ok(false) };
+        committer.apply_spool()?;
+        committer.save_counts(&folder)?;
+        committer.close()?;
+        Ok(true)
+    })
+}
+
+fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
+    let mut out = std::io::stdout().lock();
+    if !quiet {
+        writeln!(out, "{} {done}.", number(answer.done))?;
+    }
+    for why in &answer.not {
+        writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
+    }
+    Ok(if answer.not.is_empty() {
+        COMPLETE
+    } else if answer.done == 0 {
+        USAGE
+    } else {
+        BAD_INPUT
+    })
+}
+
+pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
+    let data = &args.list.data.data;
+    must_exist(data)?;
+    let rows = Rows::open(data)?;
+    let mut ids = Vec::new();
+    for page in &args.pages {
+        ids.push(rows.find(page)?.1.id);
+    }
+    if args.pages.is_empty() {
+        if !filtered(&args.list) && !args.all {
+            return Err(coded(
+                USAGE,
+                "which ones? Give ids or URLs, a filter such as --host, or --all",
+            ));
+        }
+        for row in wanted(&rows, &args.list)? {
+            let restored = rows.decisions.restored(row.id).is_some();
+            let alias = rows.entry(&row)?.kind == "alias";
+            if restored == args.undo && !alias && !rows.decisions.took_over(row.id) {
+                ids.push(row.id);
+            }
+        }
+        ids = ids
+            .into_iter()
+            .skip(args.list.offset)
+            .take(args.list.limit.unwrap_or(usize::MAX))
+            .collect();
+    }
+    if args.dry_run {
+        let mut out = std::io::stdout().lock();
+        for id in ids.iter().take(FEW) {
+            let (_, entry) = rows.find(&id.to_string())?;
+            writeln!(
+                out,
+                "{id:>7}  {}\n{:>8} = {}",
+                line(&entry.url, 110),
+                "",
+                line(&entry.of.url, 110)
+            )?;
+        }
+        let what = if args.undo { "discarded again" } else { "restored" };
+        writeln!(out, "{} pages would be {what}; nothing was changed.", number(ids.len() as u64))?;
+        return Ok(COMPLETE);
+    }
+    if ids.is_empty() {
+        writeln!(std::io::stdout(), "No discarded page is like that: nothing was changed.")?;
+        return Ok(COMPLETE);
+    }
+    let (request, done) = if args.undo {
+        (Request::Discard { ids }, "discarded again")
+    } else {
+        (
+            Request::Restore { ids },
+            "restored: in the index, and never merged with the other page again",
+        )
+    };
+    told(&change(data, &request)?, done, quiet)
+}
+
+fn filtered(args: &ListArgs) -> bool {
+    let filter = &args.filter;
+    let words = [
+        &filter.host,
+        &filter.kind,
+        &filter.distance,
+        &filter.similarity,
+        &filter.since,
+        &filter.until,
+        &filter.language,
+        &filter.text,
+    ];
+    words.iter().any(|word| word.is_some())
+}
+
+pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
+    must_exist(data)?;
+    let rows = Rows::open(data)?;
+    let (_, entry) = rows.find(page)?;
+    let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
+    let done = format!("kept now in the place of {}", line(&entry.of.url, 150));
+    told(&answer, &done, quiet)
+}
+
+pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
+    must_exist(data)?;
+    let url_or_host = match Url::parse(what) {
+        Ok(url) if what.contains("://") => url.to_string(),
+        _ => host(what)?,
+    };
+    let answer = change(data, &Request::Forget { url_or_host })?;
+    told(
+        &answer,
+        "pages removed from index and tables, and not fetched again; the archive in pages/ holds what was fetched",
+        quiet,
+    )
+}
+
+/// A host as the logs write it: with its port.
+fn host(text: &str) -> Result<String> {
+    let url = Url::parse(&format!("http://{text}/")).ok().filter(|url| url.path() == "/");
+    let Some(url) = url else {
+        return Err(coded(
+            USAGE,
+            format!(
+                "{text:?} is neither a URL nor a host: write https://a.example/page or a.example"
+            ),
+        ));
+    };
+    Ok(hapax_frontier::host_key(&url))
+}

@@ -1,0 +1,131 @@
+//! `crawl export`: the pages that were kept, as JSONL, CSV or a folder of Markdown.
+
+use std::collections::HashMap;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use hapax_extract::jieba;
+use hapax_index::{Searcher, StoredPage};
+use serde_json::json;
+
+use super::duplicates::cell;
+use crate::args::{ExportArgs, ExportFormat};
+use crate::data::must_exist;
+use crate::duplicates::Rows;
+use crate::exit::{COMPLETE, USAGE, coded};
+
+/// Bytes of a file's name, without its number and ending.
+const MAX_NAME: usize = 80;
+
+pub(super) fn run(args: &ExportArgs) -> Result<u8> {
+    let data = &args.data.data;
+    must_exist(data)?;
+    let searcher = Searcher::open(&data.join("index"), jieba)?;
+    let copies = copies(&Rows::open(data)?);
+    let wanted = |page: &StoredPage| {
+        let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));
+        args.language.as_ref().is_none_or(|language| *language == page.language)
+            && args.host.as_ref().is_none_or(|wanted| host().is_ok_and(|host| host == *wanted))
+    };
+    let mut failure = None;
+    let mut each = |write: &mut dyn FnMut(&StoredPage, u64) -> Result<()>| -> Result<()> {
+        searcher.pages(|page| {
+            if wanted(&page) {
+                let copies = copies.get(&page.id).copied().unwrap_or(0);
+                failure = write(&page, copies).err();
+            }
+            failure.is_none()
+        })?;
+        failure.take().map_or(Ok(()), Err)
+    };
+    match args.format {
+        ExportFormat::Jsonl => {
+            let mut out = output(args.output.as_deref())?;
+            each(&mut |page, copies| {
+                let row = json!({"url": page.url, "title": page.title, "language": page.language,
+                    "text": page.text, "fetched": page.fetched, "copies": copies});
+                Ok(writeln!(out, "{row}")?)
+            })?;
+            out.flush()?;
+        }
+        ExportFormat::Csv => {
+            let mut table = csv::Writer::from_writer(output(args.output.as_deref())?);
+            table.write_record(["url", "title", "language", "fetched", "copies", "text"])?;
+            each(&mut |page, copies| {
+                let copies = copies.to_string();
+                let (title, text) = (cell(page.title.clone()), cell(page.text.clone()));
+                Ok(table.write_record([
+                    &page.url,
+                    &title,
+                    &page.language,
+                    &page.fetched,
+                    &copies,
+                    &text,
+                ])?)
+            })?;
+            table.flush()?;
+        }
+        ExportFormat::Markdown => {
+            let Some(folder) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+                return Err(coded(
+                    USAGE,
+                    "--format markdown writes one file a page: give a folder with --output",
+                ));
+            };
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            each(&mut |page, copies| {
+                let path = folder.join(file_name(page));
+                std::fs::write(&path, markdown(page, copies))
+                    .with_context(|| path.display().to_string())
+            })?;
+        }
+    }
+    Ok(COMPLETE)
+}
+
+/// How many discarded pages stand behind each kept one.
+pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
+    let mut copies = HashMap::new();
+    for row in rows.discarded() {
+        *copies.entry(rows.kept_for(row).0).or_default() += 1;
+    }
+    copies
+}
+
+fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>> {
+    Ok(BufWriter::new(match path {
+        Some(path) if path != Path::new("-") => {
+            Box::new(std::fs::File::create(path).with_context(|| path.display().to_string())?)
+        }
+        _ => Box::new(std::io::stdout()),
+    }))
+}
+
+/// The number makes it unique, the title makes it readable; nothing of it leads out of the folder.
+fn file_name(page: &StoredPage) -> String {
+    let title = if page.title.is_empty() { &page.url } else { &page.title };
+    let mut name: String = title
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect::<String>()
+        .split('-')
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("-");
+    name.truncate(name.floor_char_boundary(MAX_NAME));
+    format!("{:06}-{name}.md", page.id)
+}
+
+fn markdown(page: &StoredPage, copies: u64) -> String {
+    // JSON strings are YAML strings.
+    let string = |text: &str| serde_json::Value::from(text).to_string();
+    format!(
+        "---\nurl: {}\ntitle: {}\nlanguage: {}\nfetched: {}\ncopies: {copies}\n---\n\n{}\n",
+        string(&page.url),
+        string(&page.title),
+        string(&page.language),
+        string(&page.fetched),
+        page.text.lines().collect::<Vec<_>>().join("\n\n")
+    )
+}

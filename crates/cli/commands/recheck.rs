@@ -1,0 +1,152 @@
+//! `crawl duplicates recheck`: what other thresholds would change, from what is stored; and doing it.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use anyhow::Result;
+use hapax_dedup::{Neighbour, Options, Policy, Record, Store};
+use serde_json::json;
+
+use super::change::alone;
+use crate::args::RecheckArgs;
+use crate::crawl::Committer;
+use crate::data::must_exist;
+use crate::duplicates::{Request, Rows};
+use crate::exit::{COMPLETE, LOCKED, coded};
+use crate::output::{line, number};
+
+/// Changes shown to a person.
+const FEW: usize = 20;
+
+/// What would become of one page.
+struct Change {
+    record: Record,
+    /// The page it would duplicate; `None` if it would be kept.
+    of: Option<(Record, Neighbour)>,
+}
+
+pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
+    let data = &args.data.data;
+    must_exist(data)?;
+    let Some((folder, mut committer, settings)) = alone(data)? else {
+        return Err(coded(
+            LOCKED,
+            format!(
+                "a crawl is at work in {}: stop it first, a recheck reads all tables",
+                data.display()
+            ),
+        ));
+    };
+    let mut asked = settings.clone();
+    asked.distance = args.distance.or(asked.distance);
+    asked.similarity = args.similarity.or(asked.similarity);
+    asked.similarity_same_host = args.similarity_same_host.or(asked.similarity_same_host);
+    let changes = replay(&committer, asked.policy()?)?;
+    let rows = Rows::open(data)?;
+    let by_url = newest_rows(&rows)?;
+
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let (mut kept, mut discarded) = (0u64, 0u64);
+    for change in &changes {
+        let url = String::from_utf8_lossy(&change.record.key);
+        let of = change.of.as_ref().map(|(of, _)| String::from_utf8_lossy(&of.key).into_owned());
+        let count = if of.is_some() { &mut discarded } else { &mut kept };
+        *count += 1;
+        if args.json {
+            let near = change.of.as_ref().map(|(_, near)| near);
+            let row = json!({"url": url, "id": by_url.get(&*url), "verdict": if of.is_some() { "discarded" } else { "kept" },
+                "of": of, "distance": near.map(|n| n.distance), "similarity": near.and_then(|n| n.similarity)});
+            writeln!(out, "{row}")?;
+        } else if *count <= FEW as u64 {
+            match of {
+                Some(of) => writeln!(
+                    out,
+                    "- discarded  {}\n         for {}",
+                    line(&url, 110),
+                    line(&of, 110)
+                )?,
+                None => writeln!(out, "+ kept       {}", line(&url, 110))?,
+            }
+        }
+    }
+    if args.apply {
+        let ids: Vec<u64> = changes
+            .iter()
+            .filter(|change| change.of.is_none())
+            .filter_map(|change| by_url.get(&*String::from_utf8_lossy(&change.record.key)).copied())
+            .collect();
+        // What takes the place of a duplicate comes first: another may be discarded for it.
+        committer.apply(&Request::Restore { ids }, "recheck")?;
+        for change in &changes {
+            if let Some((of, near)) = &change.of {
+                committer.discard_kept(&change.record.key, &of.key, near)?;
+            }
+        }
+        committer.commit(true)?;
+        committer.save_counts(&folder)?;
+        let seeds = folder.saved()?.unwrap_or_default().seeds;
+        folder.save(seeds, &asked)?;
+    }
+    committer.close()?;
+    if !args.json {
+        let done =
+            if args.apply { "" } else { "; nothing was changed, --apply does it without fetching" };
+        writeln!(
+            out,
+            "{} pages more would be kept, {} more discarded{done}.",
+            number(kept),
+            number(discarded)
+        )?;
+    }
+    out.flush()?;
+    Ok(COMPLETE)
+}
+
+/// Decides about every stored page anew: first what is kept, in order, then what was discarded.
+fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
+    let options =
+        Options { policy, recipe: committer.recipe().name().to_owned(), ..Options::default() };
+    let tables = Store::in_memory(options)?;
+    let mut places: HashMap<u64, Record> = HashMap::new();
+    let mut changes = Vec::new();
+    let snapshot = committer.store().snapshot();
+    for discarded in [false, true] {
+        for record in snapshot.records() {
+            let record = record?;
+            if record.of.is_some() != discarded || record.tokens == 0 {
+                continue;
+            }
+            let url = String::from_utf8_lossy(&record.key).into_owned();
+            let document = record.document();
+            let mut best = None;
+            for near in tables.matches(&document)? {
+                let Some(of) = places.get(&near.id) else { continue };
+                if !committer.distinct(&url, &String::from_utf8_lossy(&of.key)) {
+                    best = Some((of.clone(), near));
+                    break;
+                }
+            }
+            if best.is_some() == discarded {
+                if !discarded {
+                    places.insert(tables.insert(&document, None)?, record);
+                }
+                continue;
+            }
+            if best.is_none() {
+                places.insert(tables.insert(&document, None)?, record.clone());
+            }
+            changes.push(Change { record, of: best });
+        }
+    }
+    Ok(changes)
+}
+
+/// The newest row of each URL or key.
+fn newest_rows(rows: &Rows) -> Result<HashMap<String, u64>> {
+    let mut newest = HashMap::new();
+    for row in rows.all() {
+        let entry = rows.entry(row)?;
+        newest.insert(entry.key.unwrap_or(entry.url), row.id);
+    }
+    Ok(newest)
+}

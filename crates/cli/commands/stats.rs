@@ -1,0 +1,168 @@
+//! `crawl duplicates stats`: the log in numbers.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::data::must_exist;
+use crate::duplicates::{KINDS, Rows};
+use crate::exit::COMPLETE;
+use crate::output::{bytes, line, number};
+
+/// Classes of similarity, each a twentieth wide.
+pub(crate) const CLASSES: usize = 20;
+/// Hosts shown to a person.
+const FEW: usize = 15;
+
+/// One host's share.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct HostStats {
+    pub(crate) host: String,
+    pub(crate) discarded: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The log in numbers.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct LogStats {
+    /// Rows of the log, what was restored included.
+    pub(crate) rows: u64,
+    /// Pages that are discarded now; aliases not counted.
+    pub(crate) discarded: u64,
+    pub(crate) aliases: u64,
+    pub(crate) restored: u64,
+    /// Bytes of their bodies.
+    pub(crate) bytes: u64,
+    pub(crate) kinds: BTreeMap<&'static str, u64>,
+    /// How many at each Hamming distance, the last for all above.
+    pub(crate) distances: Vec<u64>,
+    /// How many in each twentieth of similarity.
+    pub(crate) similarities: Vec<u64>,
+    /// How many a day.
+    pub(crate) days: BTreeMap<String, u64>,
+    pub(crate) languages: BTreeMap<String, u64>,
+    /// The hosts with most of them first.
+    pub(crate) hosts: Vec<HostStats>,
+}
+
+/// Distances that are told apart.
+const DISTANCES: usize = 17;
+
+impl LogStats {
+    pub(crate) fn of(rows: &Rows) -> Self {
+        let mut stats = Self {
+            rows: rows.all().len() as u64,
+            distances: vec![0; DISTANCES],
+            similarities: vec![0; CLASSES],
+            ..Self::default()
+        };
+        let mut hosts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        let mut days: BTreeMap<u64, u64> = BTreeMap::new();
+        stats.restored =
+            rows.all().iter().filter(|row| rows.decisions.restored(row.id).is_some()).count()
+                as u64;
+        for row in rows.discarded() {
+            let kind = KINDS.get(usize::from(row.kind)).copied().unwrap_or("near");
+            *stats.kinds.entry(kind).or_default() += 1;
+            *days.entry(row.time / 86_400).or_default() += 1;
+            if kind == "alias" {
+                stats.aliases += 1;
+                continue;
+            }
+            stats.discarded += 1;
+            stats.bytes += u64::from(row.bytes);
+            if row.distance < u8::MAX
+                && let Some(slot) =
+                    stats.distances.get_mut(usize::from(row.distance).min(DISTANCES - 1))
+            {
+                *slot += 1;
+            }
+            if row.similarity < u16::MAX
+                && let Some(slot) = stats
+                    .similarities
+                    .get_mut((usize::from(row.similarity) * CLASSES / 1000).min(CLASSES - 1))
+            {
+                *slot += 1;
+            }
+            let language = String::from_utf8_lossy(&row.language).trim_matches('\0').to_owned();
+            let language = if language.is_empty() { "?".to_owned() } else { language };
+            *stats.languages.entry(language).or_default() += 1;
+            let host = hosts.entry(row.host).or_default();
+            *host = (host.0 + 1, host.1 + u64::from(row.bytes));
+        }
+        stats.days = days
+            .into_iter()
+            .map(|(day, count)| {
+                let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(day * 86_400);
+                let text = hapax_fetch::warc::format_time(time);
+                (text.get(..10).unwrap_or_default().to_owned(), count)
+            })
+            .collect();
+        let name = |number| rows.host_name(number).to_owned();
+        stats.hosts = hosts
+            .into_iter()
+            .map(|(host, (discarded, bytes))| HostStats { host: name(host), discarded, bytes })
+            .collect();
+        stats.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
+        stats
+    }
+}
+
+pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
+    must_exist(data)?;
+    let stats = LogStats::of(&Rows::open(data)?);
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_value(&stats)?)?;
+        return Ok(COMPLETE);
+    }
+    writeln!(
+        out,
+        "{} pages are discarded, {} of page bodies; {} restored, {} aliases",
+        number(stats.discarded),
+        bytes(stats.bytes),
+        number(stats.restored),
+        number(stats.aliases)
+    )?;
+    for (kind, count) in &stats.kinds {
+        writeln!(out, "  {kind:<10} {:>9}", number(*count))?;
+    }
+    let bars =
+        |out: &mut std::io::StdoutLock<'_>, rows: Vec<(String, u64)>| -> std::io::Result<()> {
+            let most = rows.iter().map(|row| row.1).max().unwrap_or(0).max(1);
+            for (name, count) in rows.into_iter().filter(|row| row.1 > 0) {
+                let bar = "#".repeat(usize::try_from(count * 40 / most).unwrap_or(0));
+                writeln!(out, "  {name:<12} {:>9}  {bar}", number(count))?;
+            }
+            Ok(())
+        };
+    writeln!(out, "\nHamming distance")?;
+    let name = |at: usize| if at + 1 == DISTANCES { format!("{at}+") } else { at.to_string() };
+    let counted = stats.distances.iter().enumerate();
+    bars(&mut out, counted.map(|(at, count)| (name(at), *count)).collect())?;
+    writeln!(out, "\nSimilarity")?;
+    let width = 1.0 / CLASSES as f64;
+    let counted = stats.similarities.iter().enumerate();
+    let class = |at: usize| format!("{:.2}", at as f64 * width);
+    bars(&mut out, counted.map(|(at, count)| (class(at), *count)).collect())?;
+    writeln!(out, "\nLanguage")?;
+    bars(&mut out, stats.languages.into_iter().collect())?;
+    writeln!(out, "\nHost")?;
+    let more = stats.hosts.len().saturating_sub(FEW);
+    for host in stats.hosts.iter().take(FEW) {
+        writeln!(
+            out,
+            "  {:<40} {:>9}  {}",
+            line(&host.host, 40),
+            number(host.discarded),
+            bytes(host.bytes)
+        )?;
+    }
+    if more > 0 {
+        writeln!(out, "  ... and {more} more")?;
+    }
+    Ok(COMPLETE)
+}

@@ -1,0 +1,493 @@
+//! What people decide about discarded pages, done: in the same stores, logs and order as a page.
+
+use std::time::SystemTime;
+
+use anyhow::Result;
+use hapax_dedup::{Neighbour, Record};
+use hapax_fetch::warc::format_time;
+use hapax_frontier::host_key;
+use hapax_index::{Page, StoredPage};
+use url::Url;
+
+use super::commit::{Committer, round};
+use super::decide::{examples, stored_page};
+use super::log::{Discarded, DiscardedOf};
+use super::summary::Summary;
+use crate::data::DataDir;
+use crate::duplicates::{Action, Answer, Decision, Request, Rows, Spool, Texts};
+
+/// A discarded page on its way into the index.
+struct Found {
+    record: Record,
+    title: String,
+    text: String,
+    language: String,
+    stored_at: String,
+    canonical: bool,
+}
+
+/// Why a row cannot be changed, for a person.
+type Refused = String;
+
+impl Committer {
+    /// Of the pages that match, the first that was not declared distinct from `url`.
+    pub(super) fn first_alike(
+        &self,
+        url: &str,
+        matches: impl Iterator<Item = Neighbour>,
+    ) -> Result<Option<Neighbour>> {
+        for neighbour in matches {
+            if !self.decisions.distinct(url, &self.url_of(neighbour.id)?) {
+                return Ok(Some(neighbour));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does what lies in the spool; whether there was anything.
+    pub(crate) fn apply_spool(&mut self) -> Result<bool> {
+        let spool = Spool::of(&self.root);
+        let requests = spool.requests();
+        for (path, request) in &requests {
+            let answer = self.apply(request, "person")?;
+            spool.answer(path, &answer);
+        }
+        Ok(!requests.is_empty())
+    }
+
+    /// Does one request, durably.
+    pub(crate) fn apply(&mut self, request: &Request, by: &str) -> Result<Answer> {
+        // What is to change must be found in log and index.
+        self.commit_as_it_is()?;
+        let rows = Rows::open(&self.root)?;
+        let texts = Texts::open(&self.root);
+        let mut answer = Answer::default();
+        let mut note = |id: u64, done: Result<(), Refused>| match done {
+            Ok(()) => answer.done += 1,
+            Err(why) => answer.not.push(format!("{id}: {why}")),
+        };
+        match request {
+            Request::Restore { ids } => {
+                for &id in ids {
+                    note(id, self.restore(&rows, &texts, id, by)?);
+                }
+            }
+            Request::Discard { ids } => {
+                for &id in ids {
+                    note(id, self.discard_again(&rows, id, by)?);
+                }
+            }
+            Request::Keep { ids } => {
+                for &id in ids {
+                    note(id, self.keep_instead(&rows, &texts, id, by)?);
+                }
+            }
+            Request::Forget { url_or_host } => {
+                answer.done += self.forget_wanted(&rows, &texts, url_or_host, by)?;
+            }
+        }
+        self.commit_as_it_is()?;
+        self.look_up_again();
+        Ok(answer)
+    }
+
+    pub(super) fn decide(&mut self, decision: &Decision) -> Result<()> {
+        self.decided.append(decision)?;
+        self.decisions.add(decision);
+        Ok(())
+    }
+
+    fn restore(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        id: u64,
+        by: &str,
+    ) -> Result<Result<(), Refused>> {
+        let entry = match self.row(rows, id) {
+            Ok(entry) => entry,
+            Err(why) => return Ok(Err(why)),
+        };
+        let found = match self.found(texts, &entry)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let Some(new_id) = self.store.restore(found.record.id)? else {
+            return Ok(Err("it is gone".into()));
+        };
+        self.index_again(&entry, &found, new_id)?;
+        self.count(&entry.kind, -1, 1);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Restore,
+            id: Some(id),
+            url: entry.url,
+            of: Some(entry.of.url),
+            new_id: Some(new_id),
+            old_id: None,
+            by: by.to_owned(),
+        })?;
+        Ok(Ok(()))
+    }
+
+    /// Takes a restoring back.
+    fn discard_again(&mut self, rows: &Rows, id: u64, by: &str) -> Result<Result<(), Refused>> {
+        if self.decisions.restored(id).is_none() {
+            return Ok(Err("it was not restored".into()));
+        }
+        let Ok((row, entry)) = rows.find(&id.to_string()) else {
+            return Ok(Err("no row of discarded.jsonl has this id".into()));
+        };
+        let (of, _) = rows.kept_for(&row);
+        let (Some(own), Some(_)) = (self.store.id_of(key_of(&entry))?, self.store.record(of)?)
+        else {
+            return Ok(Err("one of the two pages is gone".into()));
+        };
+        let Some(record) = self.store.record(own)? else { return Ok(Err("it is gone".into())) };
+        self.forget(own)?;
+        self.store.insert(&record.document(), Some(of))?;
+        self.count(&entry.kind, 1, -1);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Discard,
+            id: Some(id),
+            url: entry.url,
+            of: Some(entry.of.url),
+            new_id: None,
+            old_id: None,
+            by: by.to_owned(),
+        })?;
+        Ok(Ok(()))
+    }
+
+    /// Lets a row's page take the place of the one that was kept.
+    fn keep_instead(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        id: u64,
+        by: &str,
+    ) -> Result<Result<(), Refused>> {
+        let mut entry = match self.row(rows, id) {
+            Ok(entry) => entry,
+            Err(why) => return Ok(Err(why)),
+        };
+        // Another row of the cluster may have been chosen since the rows were read.
+        if let Some((now, url)) = entry.of.id.and_then(|of| self.decisions.survivor(of)) {
+            (entry.of.id, entry.of.url) = (Some(now), url.to_owned());
+        }
+        let other = match entry.of.id {
+            Some(of) => self.store.record(of)?,
+            None => None,
+        };
+        let Some(other) = other.filter(|other| other.of.is_none()) else {
+            return Ok(Err("the page that was kept is gone".into()));
+        };
+        let found = match self.found(texts, &entry)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        let kept = texts.kept_page(&entry);
+        let kept_text = kept.as_ref().map(|page| page.text.clone());
+        self.forget(other.id)?;
+        let Some(new_id) = self.store.restore(found.record.id)? else {
+            return Ok(Err("it is gone".into()));
+        };
+        let other_id = self.store.insert(&other.document(), Some(new_id))?;
+        self.index_again(&entry, &found, new_id)?;
+
+        let place = Some(found.stored_at.clone()).filter(|place| !place.is_empty());
+        let mut line = self.line(&other, other_id, kept, &found.record, new_id, None, None);
+        (line.of.url, line.of.warc) = (entry.url.clone(), place);
+        (line.shared, line.different) =
+            kept_text.map(|text| examples(&text, &found.text)).unwrap_or_default();
+        line.key = entry.key.as_ref().map(|_| line.url.clone());
+        let other_url = line.url.clone();
+        self.discarded.append(&line)?;
+        self.count(&entry.kind, -1, 0);
+        self.count(&line.kind, 1, 0);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Keep,
+            id: Some(id),
+            url: entry.url,
+            of: Some(other_url),
+            new_id: Some(new_id),
+            old_id: Some(other.id),
+            by: by.to_owned(),
+        })?;
+        Ok(Ok(()))
+    }
+
+    /// Removes a page or a host's pages; where other copies of a page were discarded, the best of
+    /// them takes its place. Returns how many pages were removed.
+    fn forget_wanted(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        url_or_host: &str,
+        by: &str,
+    ) -> Result<u64> {
+        let decision = |action| Decision {
+            time: now(),
+            action,
+            id: None,
+            url: url_or_host.to_owned(),
+            of: None,
+            new_id: None,
+            old_id: None,
+            by: by.to_owned(),
+        };
+        let is_url = url_or_host.contains("://");
+        // Said first: no copy that is forgotten too may take a place.
+        self.decide(&decision(if is_url { Action::Forget } else { Action::ForgetHost }))?;
+        let mut ids = Vec::new();
+        if is_url {
+            ids.extend(self.store.id_of(url_or_host.as_bytes())?);
+        } else {
+            for record in self.store.snapshot().records() {
+                let record = record?;
+                let url =
+                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
+                let forgotten = |url: Url| self.decisions.forgotten("", &host_key(&url));
+                if url.is_some_and(forgotten) {
+                    ids.push(record.id);
+                }
+            }
+        }
+        let mut removed = 0;
+        for id in ids {
+            let Some(record) = self.store.record(id)? else { continue };
+            if record.of.is_none() {
+                let rank = |row: &crate::duplicates::Row| {
+                    let entry = rows.entry(row).ok()?;
+                    let host = rows.host(row);
+                    (!self.decisions.forgotten(&entry.url, host) && entry.kind != "alias")
+                        .then(|| (super::survivor::Rank::of(&entry), row.id))
+                };
+                let copies = rows.discarded().filter(|row| rows.kept_for(row).0 == id);
+                let best = copies.filter_map(rank).max_by(|a, b| a.0.cmp(&b.0));
+                if let Some((_, row)) = best
+                    && let Ok(()) = self.keep_instead(rows, texts, row, by)?
+                {
+                    // It is a discarded page now, under a new number.
+                    if let Some(own) = self.store.id_of(&record.key)? {
+                        self.store.delete(own)?;
+                    }
+                    removed += 1;
+                    continue;
+                }
+                self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
+            }
+            self.forget(id)?;
+            removed += 1;
+        }
+        Ok(removed)
+    }
+
+    /// A page that was kept is discarded for another one, by thresholds given later.
+    pub(crate) fn discard_kept(&mut self, key: &[u8], of: &[u8], near: &Neighbour) -> Result<()> {
+        let (Some(own), Some(other)) = (self.store.id_of(key)?, self.store.id_of(of)?) else {
+            return Ok(());
+        };
+        let (Some(record), Some(other_record)) =
+            (self.store.record(own)?, self.store.record(other)?)
+        else {
+            return Ok(());
+        };
+        let texts = Texts::open(&self.root);
+        let (kept, other_page) = (texts.page(own), texts.page(other));
+        self.forget(own)?;
+        let id = self.store.insert(&record.document(), Some(other))?;
+        let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
+        self.count(&line.kind, 1, -1);
+        self.discarded.append(&line)?;
+        // The rows that were discarded for it are, from here on, for the other one.
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Keep,
+            id: None,
+            url: line.of.url,
+            of: Some(line.url),
+            new_id: Some(other),
+            old_id: Some(own),
+            by: "recheck".to_owned(),
+        })
+    }
+
+    /// The line of a page that was kept until now, and is discarded for `of`.
+    #[expect(clippy::too_many_arguments, reason = "both pages, by number, record and text")]
+    pub(super) fn line(
+        &self,
+        record: &Record,
+        id: u64,
+        page: Option<StoredPage>,
+        of: &Record,
+        of_id: u64,
+        of_page: Option<StoredPage>,
+        near: Option<&Neighbour>,
+    ) -> Discarded {
+        let url = String::from_utf8_lossy(&record.key).into_owned();
+        let exact = record.digest.is_some() && record.digest == of.digest;
+        let distance = record.fingerprint.distance(of.fingerprint);
+        let level = match near {
+            Some(near) => near.level.name(),
+            None if exact => "text",
+            None if distance <= self.threshold => "hamming",
+            None => "sketch",
+        };
+        let similarity = match (&record.sketch, &of.sketch) {
+            (Some(a), Some(b)) => Some(round(a.similarity(b))),
+            _ => None,
+        };
+        let (shared, different) = match (&page, &of_page) {
+            (Some(page), Some(of)) => examples(&page.text, &of.text),
+            _ => Default::default(),
+        };
+        let page = page.as_ref();
+        Discarded {
+            time: now(),
+            id,
+            kind: if exact { "exact" } else { "near" }.to_owned(),
+            of: DiscardedOf {
+                id: Some(of_id),
+                url: String::from_utf8_lossy(&of.key).into_owned(),
+                warc: of_page.map(|page| page.stored_at).filter(|place| !place.is_empty()),
+            },
+            fingerprint: Some(record.fingerprint.to_string()),
+            of_fingerprint: Some(of.fingerprint.to_string()),
+            distance: Some(distance),
+            threshold: Some(self.threshold),
+            similarity,
+            similarity_threshold: near.and_then(|near| near.similarity_threshold),
+            level: Some(level.to_owned()),
+            table: near.and_then(|near| near.table),
+            recipe: Some(self.recipe.name().to_owned()),
+            key: None,
+            title: page.map(|page| page.title.clone()).unwrap_or_default(),
+            language: page.map(|page| page.language.clone()).unwrap_or_default(),
+            host: Url::parse(&url).map(|url| host_key(&url)).unwrap_or_default(),
+            bytes: page.map_or(0, |page| page.bytes),
+            shared,
+            different,
+            canonical: page.is_some_and(|page| page.canonical),
+            warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
+            url,
+        }
+    }
+
+    /// Whether a page is not wanted any more.
+    pub(super) fn forgotten(&self, url: &Url, host: &str) -> bool {
+        self.decisions.forgotten(url.as_str(), host)
+    }
+
+    /// Whether two pages were declared distinct.
+    pub(crate) fn distinct(&self, url: &str, of: &str) -> bool {
+        self.decisions.distinct(url, of)
+    }
+
+    /// Writes the counts into the summary, for who reads it.
+    pub(crate) fn save_counts(&self, data: &DataDir) -> Result<()> {
+        let path = data.root().join("summary.json");
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+        let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { return Ok(()) };
+        summary.pages = self.stats.pages();
+        data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)
+    }
+
+    /// The row, if its page is discarded now.
+    fn row(&self, rows: &Rows, id: u64) -> Result<Discarded, Refused> {
+        let Ok((_, entry)) = rows.find(&id.to_string()) else {
+            return Err("no row of discarded.jsonl has this id".into());
+        };
+        if entry.kind == "alias" {
+            return Err(format!("it only leads to {}: there is no page", entry.of.url));
+        }
+        if self.decisions.restored(id).is_some() {
+            return Err("it was restored before".into());
+        }
+        if self.decisions.took_over(id) {
+            return Err("it is the page that is kept now".into());
+        }
+        Ok(entry)
+    }
+
+    /// The page of a row, from archive or index.
+    fn found(&self, texts: &Texts, entry: &Discarded) -> Result<Result<Found, Refused>> {
+        let record = match self.store.id_of(key_of(entry))? {
+            Some(id) => self.store.record(id)?,
+            None => None,
+        };
+        let Some(record) = record.filter(|record| record.of.is_some()) else {
+            return Ok(Err(
+                "it is not discarded any more: forgotten, or fetched again since".into()
+            ));
+        };
+        let mut found = Found {
+            record,
+            title: entry.title.clone(),
+            text: String::new(),
+            language: entry.language.clone(),
+            stored_at: entry.warc.clone().unwrap_or_default(),
+            canonical: entry.canonical,
+        };
+        if self.index.is_none() {
+            return Ok(Ok(found));
+        }
+        let missing =
+            "its text was not kept (--no-warc): only fetching it again would bring it back";
+        if entry.level.as_deref() == Some("text") {
+            // The archive keeps the head only; the text is that of the page that was kept.
+            let Some(kept) = texts.kept_page(entry) else { return Ok(Err(missing.into())) };
+            (found.text, found.stored_at) = (kept.text, kept.stored_at);
+            return Ok(Ok(found));
+        }
+        let read = || {
+            let url = Url::parse(&entry.url).ok()?;
+            stored_page(&self.pages_folder, entry.warc.as_deref()?, &url)
+        };
+        let Some((document, text)) = read() else { return Ok(Err(missing.into())) };
+        found.text = text;
+        found.title = document.title;
+        Ok(Ok(found))
+    }
+
+    fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
+        let Some(index) = &mut self.index else { return Ok(()) };
+        index.add(&Page {
+            id,
+            url: &entry.url,
+            title: &found.title,
+            text: &found.text,
+            language: &found.language,
+            fetched: &entry.time,
+            stored_at: &found.stored_at,
+            bytes: entry.bytes,
+            canonical: found.canonical,
+        })?;
+        Ok(())
+    }
+
+    fn count(&self, kind: &str, discarded: i64, indexed: i64) {
+        let index = self.index.is_some();
+        self.stats.update(|counts| {
+            let slot = match kind {
+                "exact" => &mut counts.exact,
+                "canonical" => &mut counts.canonical,
+                _ => &mut counts.near,
+            };
+            *slot = slot.saturating_add_signed(discarded);
+            if index {
+                counts.indexed = counts.indexed.saturating_add_signed(indexed);
+            }
+        });
+    }
+}
+
+fn key_of(entry: &Discarded) -> &[u8] {
+    entry.key.as_deref().unwrap_or(&entry.url).as_bytes()
+}
+
+fn now() -> String {
+    format_time(SystemTime::now())
+}

@@ -1,0 +1,182 @@
+//! Which page of a cluster is kept: the one a person would keep, whichever came first.
+
+use std::cmp::{Ordering, Reverse};
+
+use anyhow::Result;
+use hapax_dedup::Neighbour;
+use hapax_fetch::warc::format_time;
+use hapax_index::StoredPage;
+use url::Url;
+
+use super::commit::Committer;
+use super::decide::examples;
+use super::fetch::VALIDATORS;
+use super::log::Discarded;
+use super::page::PageWork;
+use crate::duplicates::{Action, Decision};
+
+/// What speaks for a page, the more the greater: it names itself as canonical, https, few parameters
+/// and a short path, fetched early, large.
+///
+/// Total, and apart from the time of fetching the same whatever came first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Rank {
+    canonical: bool,
+    https: bool,
+    parameters: Reverse<usize>,
+    path: Reverse<usize>,
+    time: Reverse<String>,
+    bytes: u64,
+    url: Reverse<String>,
+}
+
+impl Rank {
+    fn new(url: &str, canonical: bool, time: &str, bytes: u64) -> Self {
+        let parsed = Url::parse(url).ok();
+        let parsed = parsed.as_ref();
+        Self {
+            canonical,
+            https: parsed.is_some_and(|url| url.scheme() == "https"),
+            parameters: Reverse(parsed.map_or(0, |url| url.query_pairs().count())),
+            // The host's name says nothing about who copied from whom.
+            path: Reverse(parsed.map_or(url.len(), |url| {
+                url.path().len() + url.query().map_or(0, |query| query.len() + 1)
+            })),
+            time: Reverse(time.to_owned()),
+            bytes,
+            url: Reverse(url.to_owned()),
+        }
+    }
+
+    /// Of a discarded page.
+    pub(super) fn of(entry: &Discarded) -> Self {
+        Self::new(&entry.url, entry.canonical, &entry.time, entry.bytes)
+    }
+
+    fn key(&self) -> impl Ord + '_ {
+        (self.canonical, self.https, self.parameters, self.path, &self.time, self.bytes, &self.url)
+    }
+}
+
+impl Ord for Rank {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl PartialOrd for Rank {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Committer {
+    /// Whether a page is better than the one that it duplicates. What a person chose stays, and so
+    /// does what the page itself names as its canonical address.
+    pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
+        let Some(record) = self.store.record(best.id)? else { return Ok(false) };
+        let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
+        let names = page.document.canonical.as_ref().map(Url::as_str);
+        if page.key.is_some() || names == Some(&other) || self.decisions.chosen(&other) {
+            return Ok(false);
+        }
+        let own = Rank::new(
+            url,
+            names == Some(url),
+            &format_time(page.time),
+            page.response.body.len() as u64,
+        );
+        let since = std::time::UNIX_EPOCH + std::time::Duration::from_secs(record.time);
+        let rank = |canonical, bytes| Rank::new(&other, canonical, &format_time(since), bytes);
+        // Most pages lose already by what is known without a look into the index.
+        if own < rank(false, 0) {
+            return Ok(false);
+        }
+        let (canonical, bytes) =
+            self.details_of(best.id)?.map_or((false, 0), |page| (page.canonical, page.bytes));
+        Ok(own > rank(canonical, bytes))
+    }
+
+    /// The page takes the place of the one that it duplicates, and that one is discarded for it.
+    pub(super) fn take_over(
+        &mut self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        best: &Neighbour,
+    ) -> Result<()> {
+        let Some(other) = self.store.record(best.id)? else { return Ok(()) };
+        let kept = self.details_of(best.id)?;
+        self.forget(best.id)?;
+        self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
+        let id = self.store.insert(document, None)?;
+        let location = self.archive(page, id, None)?;
+        let place = location.as_ref().map(super::commit::place);
+        self.keep(page, id, &format_time(page.time), location)?;
+        let other_id = self.store.insert(&other.document(), Some(id))?;
+        let Some(own) = self.store.record(id)? else { return Ok(()) };
+        let text = kept.as_ref().map(|page| page.text.clone());
+        let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));
+        line.of.warc = place;
+        if let Some(text) = text {
+            (line.shared, line.different) = examples(&text, &page.basis.text);
+        }
+        self.discarded.append(&line)?;
+        if let Some(frontier) = &self.frontier {
+            // A duplicate is always fetched whole, for what it is held against may change.
+            frontier.note(&line.url, VALIDATORS, Vec::new());
+        }
+        self.stats.update(|counts| {
+            counts.discarded_bytes += line.bytes;
+            match line.kind.as_str() {
+                "exact" => counts.exact += 1,
+                _ => counts.near += 1,
+            }
+        });
+        self.decide(&Decision {
+            time: format_time(page.time),
+            action: Action::Keep,
+            id: None,
+            url: page.url.to_string(),
+            of: Some(line.url),
+            new_id: Some(id),
+            old_id: Some(best.id),
+            by: "survivor".to_owned(),
+        })
+    }
+
+    /// A kept page, whether it is committed or not.
+    fn details_of(&mut self, id: u64) -> Result<Option<StoredPage>> {
+        if let Some(page) = self.recent.get(&id) {
+            let text = self.texts.get(id).map(|text| text.to_string()).unwrap_or_default();
+            return Ok(Some(StoredPage { text, ..page.clone() }));
+        }
+        if let Some(page) = self.earlier.as_ref().and_then(|index| index.page(id).ok()?) {
+            return Ok(Some(page));
+        }
+        // Committed since it was opened.
+        self.look_up_again();
+        Ok(self.earlier.as_ref().and_then(|index| index.page(id).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_would_keep_comes_first() {
+        let rank = |url: &str, canonical| Rank::new(url, canonical, "2026", 9);
+        let order = [
+            rank("https://a.example/longer/but/canonical?x=1&y=2", true),
+            rank("https://a.example/long/path", false),
+            rank("https://a.example/?a=1", false),
+            rank("http://long-name-of-a-host.example/", false),
+            rank("http://a.example/x", false),
+            rank("http://a.example/x?sid=7", false),
+            rank("http://a.example/x?sid=7&print=1", false),
+        ];
+        assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
+        let early = Rank::new("http://a.example/y", false, "2025", 1);
+        assert!(early > rank("http://a.example/x", false));
+    }
+}

@@ -1,0 +1,224 @@
+//! decisions.jsonl: what people, and the rule about survivors, changed after a page was discarded.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{DAMAGED, coded};
+
+/// What was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Action {
+    /// A discarded page is indexed after all; it and the other one are distinct.
+    Restore,
+    /// That is taken back.
+    Discard,
+    /// A discarded page takes the place of the one that was kept.
+    Keep,
+    /// A page is removed, and not fetched again.
+    Forget,
+    /// All pages of a host are.
+    ForgetHost,
+}
+
+/// One line of decisions.jsonl.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Decision {
+    pub(crate) time: String,
+    pub(crate) action: Action,
+    /// The row of discarded.jsonl, if it is about one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<u64>,
+    /// The page, or the host.
+    pub(crate) url: String,
+    /// The other page of the pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) of: Option<String>,
+    /// The page's number from here on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) new_id: Option<u64>,
+    /// The number the other page had until here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) old_id: Option<u64>,
+    /// `person`, `survivor` or `recheck`.
+    pub(crate) by: String,
+}
+
+/// All decisions, as they stand now.
+#[derive(Debug, Default)]
+pub(crate) struct Decisions {
+    /// When a row was restored.
+    restored: HashMap<u64, String>,
+    /// Rows whose page is the one that is kept now.
+    taken_over: HashSet<u64>,
+    /// The number of a page that another one replaced, and that one's number and URL.
+    replaced: HashMap<u64, (u64, String)>,
+    /// Pages that were declared distinct, both ways.
+    distinct: HashMap<String, HashSet<String>>,
+    /// URLs and hosts that are not wanted.
+    forgotten: HashSet<String>,
+    forgotten_hosts: HashSet<String>,
+    /// Pages that a person chose to keep.
+    chosen: HashSet<String>,
+    /// How many lines and bytes there are.
+    lines: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Decisions {
+    /// Reads the file in `data`; a last line without its end is being written, and left out.
+    pub(crate) fn read(data: &Path) -> Result<Self> {
+        let path = data.join("decisions.jsonl");
+        let mut all = Self::default();
+        let mut file = match File::open(&path) {
+            Ok(file) => BufReader::new(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(all),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            file.read_until(b'\n', &mut line).with_context(|| path.display().to_string())?;
+            if !line.ends_with(b"\n") {
+                return Ok(all);
+            }
+            let decision = serde_json::from_slice(&line).map_err(|error| {
+                coded(DAMAGED, format!("{}, line {}: {error}", path.display(), all.lines + 1))
+            })?;
+            all.add(&decision);
+            all.bytes += line.len() as u64;
+        }
+    }
+
+    /// Takes one more decision in.
+    pub(crate) fn add(&mut self, decision: &Decision) {
+        self.lines += 1;
+        let (url, of) = (&decision.url, decision.of.as_ref());
+        match decision.action {
+            Action::Restore => {
+                if let Some(id) = decision.id {
+                    self.restored.insert(id, decision.time.clone());
+                }
+                // What a recheck takes back is not said to be distinct for ever.
+                if let Some(of) = of.filter(|_| decision.by == "person") {
+                    self.distinct.entry(url.clone()).or_default().insert(of.clone());
+                    self.distinct.entry(of.clone()).or_default().insert(url.clone());
+                }
+            }
+            Action::Discard => {
+                if let Some(id) = decision.id {
+                    self.restored.remove(&id);
+                }
+                if let Some(of) = of {
+                    self.distinct.get_mut(url).map(|set| set.remove(of));
+                    self.distinct.get_mut(of).map(|set| set.remove(url));
+                }
+            }
+            Action::Keep => {
+                self.taken_over.extend(decision.id);
+                if let (Some(old), Some(new)) = (decision.old_id, decision.new_id) {
+                    self.replaced.insert(old, (new, url.clone()));
+                }
+                if decision.by == "person" {
+                    self.chosen.insert(url.clone());
+                    if let Some(of) = of {
+                        self.chosen.remove(of);
+                    }
+                }
+            }
+            Action::Forget => {
+                self.forgotten.insert(url.clone());
+            }
+            Action::ForgetHost => {
+                self.forgotten_hosts.insert(url.clone());
+            }
+        }
+    }
+
+    /// When a row was restored.
+    pub(crate) fn restored(&self, id: u64) -> Option<&str> {
+        self.restored.get(&id).map(String::as_str)
+    }
+
+    /// Whether the row's page is the one that is kept now.
+    pub(crate) fn took_over(&self, id: u64) -> bool {
+        self.taken_over.contains(&id)
+    }
+
+    /// The page that stands for `id` now.
+    pub(crate) fn survivor(&self, id: u64) -> Option<(u64, &str)> {
+        let mut now = self.replaced.get(&id)?;
+        // Each replacement has a higher number: this ends.
+        while let Some(next) = self.replaced.get(&now.0) {
+            now = next;
+        }
+        Some((now.0, &now.1))
+    }
+
+    /// Whether two pages were declared distinct.
+    pub(crate) fn distinct(&self, url: &str, of: &str) -> bool {
+        self.distinct.get(url).is_some_and(|set| set.contains(of))
+    }
+
+    /// Whether anything was declared distinct from this page.
+    pub(crate) fn has_distinct(&self, url: &str) -> bool {
+        self.distinct.get(url).is_some_and(|set| !set.is_empty())
+    }
+
+    /// Whether a page, or its whole host, is not wanted.
+    pub(crate) fn forgotten(&self, url: &str, host: &str) -> bool {
+        // A host without a port is meant whole, for http and https.
+        let plain = host.strip_suffix(":443").unwrap_or(host);
+        self.forgotten.contains(url)
+            || self.forgotten_hosts.contains(host)
+            || self.forgotten_hosts.contains(plain)
+    }
+
+    /// Whether a person chose this page to be kept.
+    pub(crate) fn chosen(&self, url: &str) -> bool {
+        self.chosen.contains(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decision(action: Action, id: u64, url: &str, of: &str) -> Decision {
+        Decision {
+            time: "2026-11-21T00:00:00Z".into(),
+            action,
+            id: Some(id),
+            url: url.into(),
+            of: Some(of.into()),
+            new_id: None,
+            old_id: None,
+            by: "person".into(),
+        }
+    }
+
+    #[test]
+    fn what_was_decided_last_counts() {
+        let mut all = Decisions::default();
+        all.add(&decision(Action::Restore, 7, "a", "b"));
+        assert!(all.restored(7).is_some() && all.distinct("b", "a"));
+        all.add(&decision(Action::Discard, 7, "a", "b"));
+        assert!(all.restored(7).is_none() && !all.distinct("a", "b"));
+        let keep = |id, url: &str, of: &str, old, new| Decision {
+            old_id: Some(old),
+            new_id: Some(new),
+            ..decision(Action::Keep, id, url, of)
+        };
+        all.add(&keep(7, "a", "b", 1, 20));
+        all.add(&keep(8, "c", "a", 20, 30));
+        assert_eq!(all.survivor(1), Some((30, "c")));
+        assert!(all.took_over(7) && all.chosen("c") && !all.chosen("a"));
+        all.add(&decision(Action::ForgetHost, 0, "h:80", ""));
+        assert!(all.forgotten("http://h:80/x", "h:80") && !all.forgotten("x", "g"));
+    }
+}

@@ -1,0 +1,116 @@
+//! How two texts differ, by word, in Chinese and Japanese by character.
+
+use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
+
+/// A stretch of text, on one side or on both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    Both(&'a str),
+    Old(&'a str),
+    New(&'a str),
+}
+
+/// Beyond this time the rest is shown as changed.
+const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
+/// Bytes of each text that are compared.
+const MAX_TEXT: usize = 400_000;
+
+/// The pieces of both texts, in order.
+///
+/// # References
+/// E. W. Myers, "An O(ND) difference algorithm", 1986, by the crate `similar`.
+pub(crate) fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Piece<'a>> {
+    let cut = |text: &'a str| text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or_default();
+    let (a, b) = (words(cut(old)), words(cut(new)));
+    let deadline = Some(std::time::Instant::now() + MAX_TIME);
+    let mut pieces: Vec<(ChangeTag, &'a str)> = Vec::new();
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &a, &b, deadline) {
+        for change in op.iter_changes(&a, &b) {
+            pieces.push((change.tag(), change.value()));
+        }
+    }
+    // Neighbours of one kind are one piece; they lie side by side in their text.
+    let mut out: Vec<Piece<'a>> = Vec::new();
+    let mut at = (0, 0);
+    let mut rest = pieces.as_slice();
+    while let Some(&(tag, _)) = rest.first() {
+        let count = rest.iter().take_while(|(other, _)| *other == tag).count();
+        let (group, later) = rest.split_at(count);
+        let length: usize = group.iter().map(|(_, text)| text.len()).sum();
+        let from = |text: &'a str, at: usize| text.get(at..at + length).unwrap_or_default();
+        match tag {
+            ChangeTag::Equal => {
+                out.push(Piece::Both(from(new, at.1)));
+                at = (at.0 + length, at.1 + length);
+            }
+            ChangeTag::Delete => {
+                out.push(Piece::Old(from(old, at.0)));
+                at.0 += length;
+            }
+            ChangeTag::Insert => {
+                out.push(Piece::New(from(new, at.1)));
+                at.1 += length;
+            }
+        }
+        rest = later;
+    }
+    out
+}
+
+/// Words, each with the space behind it, and single characters of scripts without spaces.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = if is_alone(first) || !(first.is_alphanumeric() || first == '_') {
+            first.len_utf8()
+        } else {
+            rest.find(|c: char| !(c.is_alphanumeric() || c == '_') || is_alone(c))
+                .unwrap_or(rest.len())
+        };
+        let (word, later) = rest.split_at(length);
+        words.push(word);
+        rest = later;
+    }
+    words
+}
+
+fn is_alone(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn words_differ_in_english_and_characters_in_chinese() {
+        use Piece::{Both, New, Old};
+        assert_eq!(
+            diff("the old river rose", "the new river rose"),
+            [Both("the "), Old("old"), New("new"), Both(" river rose")]
+        );
+        assert_eq!(
+            diff("北京大学很好", "北京中学很好"),
+            [Both("北京"), Old("大"), New("中"), Both("学很好")]
+        );
+        assert_eq!(diff("", ""), []);
+    }
+
+    proptest! {
+        #[test]
+        fn pieces_make_up_both_texts(old in "[ab 中文\n.]{0,60}", new in "[ab 中文\n.]{0,60}") {
+            let pieces = diff(&old, &new);
+            let side = |wanted: bool| -> String {
+                pieces.iter().map(|piece| match *piece {
+                    Piece::Both(text) => text,
+                    Piece::Old(text) => if wanted { "" } else { text },
+                    Piece::New(text) => if wanted { text } else { "" },
+                }).collect()
+            };
+            prop_assert_eq!(&side(false), &old);
+            prop_assert_eq!(&side(true), &new);
+        }
+    }
+}

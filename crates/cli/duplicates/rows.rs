@@ -1,0 +1,411 @@
+//! Rows of discarded.jsonl without reading it again: one small record a line, in a file beside the
+//! log that is built from it, and from it alone, whenever it is missing or behind.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::decisions::Decisions;
+use super::filter::KINDS;
+use crate::crawl::Discarded;
+use crate::exit::{DAMAGED, USAGE, coded};
+
+/// What a row of the log says, but for its texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Where its line begins.
+    pub(crate) offset: u64,
+    pub(crate) id: u64,
+    /// The number of the page that was kept, or [`NONE`].
+    pub(crate) of: u64,
+    /// Of the URL.
+    key: u64,
+    /// Of the URL of the page that was kept.
+    pub(crate) of_key: u64,
+    /// Seconds since 1970.
+    pub(crate) time: u64,
+    pub(crate) host: u32,
+    pub(crate) bytes: u32,
+    /// Thousandths, or 65,535.
+    pub(crate) similarity: u16,
+    /// Bits, or 255.
+    pub(crate) distance: u8,
+    /// Into [`KINDS`].
+    pub(crate) kind: u8,
+    pub(crate) language: [u8; 2],
+}
+
+/// No number.
+pub(crate) const NONE: u64 = u64::MAX;
+/// "HAPXROWS", and the version in the last byte.
+const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
+const HEAD: usize = 40;
+const WIDTH: usize = 62;
+/// With fewer new rows than this the file is not written anew.
+const WORTH_WRITING: usize = 2000;
+
+/// All rows of a data directory, in the order of the log, and what was decided about them.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    rows: Vec<Row>,
+    hosts: Vec<String>,
+    host_numbers: HashMap<String, u32>,
+    /// Length of the log that is covered.
+    covered: u64,
+    /// Hash of its first line, which tells one log from another.
+    first: u64,
+    log: RefCell<Option<BufReader<File>>>,
+    path: PathBuf,
+    pub(crate) decisions: Decisions,
+}
+
+impl Rows {
+    /// Opens the rows of `data`, and brings them up to the log's end.
+    pub(crate) fn open(data: &Path) -> Result<Self> {
+        let path = data.join("discarded.jsonl");
+        let log = match File::open(&path) {
+            Ok(log) => Some(BufReader::with_capacity(1 << 16, log)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
+        };
+        let mut rows = Self::empty(path, log, Decisions::read(data)?);
+        rows.first = rows.first_line()?;
+        let cache = data.join("discarded.index");
+        if let Ok(bytes) = std::fs::read(&cache) {
+            rows.load(&bytes);
+        }
+        let before = rows.rows.len();
+        rows.catch_up()?;
+        if rows.rows.len() >= before + WORTH_WRITING {
+            // A help only: where it cannot be written, the log is read next time.
+            let _ = crate::data::replace(data, "discarded.index", &rows.to_bytes());
+        }
+        Ok(rows)
+    }
+
+    fn empty(path: PathBuf, log: Option<BufReader<File>>, decisions: Decisions) -> Self {
+        Self {
+            rows: Vec::new(),
+            hosts: Vec::new(),
+            host_numbers: HashMap::new(),
+            covered: 0,
+            first: 0,
+            log: RefCell::new(log),
+            path,
+            decisions,
+        }
+    }
+
+    /// Reads what was appended since; after a crash the log may be shorter than it was.
+    pub(crate) fn catch_up(&mut self) -> Result<()> {
+        let mut log = self.log.borrow_mut();
+        let Some(reader) = log.as_mut() else { return Ok(()) };
+        let length = reader.get_ref().metadata()?.len();
+        if length < self.covered || !last_stands(reader, self.rows.last(), self.covered) {
+            self.rows.clear();
+            self.covered = 0;
+        }
+        reader.seek(SeekFrom::Start(self.covered))?;
+        let (mut line, mut added) = (Vec::new(), Vec::new());
+        let mut covered = self.covered;
+        loop {
+            line.clear();
+            let count = reader.read_until(b'\n', &mut line)?;
+            if !line.ends_with(b"\n") {
+                break;
+            }
+            added.push((covered, parse(&line, &self.path, covered)?));
+            covered += count as u64;
+        }
+        drop(log);
+        for (offset, entry) in added {
+            let row = self.row(offset, &entry);
+            self.rows.push(row);
+        }
+        self.covered = covered;
+        Ok(())
+    }
+
+    /// Brings rows and decisions up to date.
+    pub(crate) fn refresh(&mut self, data: &Path) -> Result<()> {
+        if self.log.borrow().is_none() || self.first_line()? != self.first {
+            *self = Self::open(data)?;
+            return Ok(());
+        }
+        self.catch_up()?;
+        let length = std::fs::metadata(data.join("decisions.jsonl")).map_or(0, |meta| meta.len());
+        if length != self.decisions.bytes {
+            self.decisions = Decisions::read(data)?;
+        }
+        Ok(())
+    }
+
+    fn first_line(&self) -> Result<u64> {
+        let mut log = self.log.borrow_mut();
+        let Some(reader) = log.as_mut() else { return Ok(0) };
+        let mut line = Vec::new();
+        reader.seek(SeekFrom::Start(0))?;
+        reader.read_until(b'\n', &mut line)?;
+        Ok(hash(&line))
+    }
+
+    fn row(&mut self, offset: u64, entry: &Discarded) -> Row {
+        let time = hapax_fetch::warc::parse_time(&entry.time)
+            .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let similarity = entry.similarity.map(|s| (s * 1000.0).round().clamp(0.0, 1000.0) as u16);
+        Row {
+            offset,
+            id: entry.id,
+            of: entry.of.id.unwrap_or(NONE),
+            key: hash(entry.url.as_bytes()),
+            of_key: hash(entry.of.url.as_bytes()),
+            time: time.map_or(0, |since| since.as_secs()),
+            host: self.number_of(&entry.host),
+            bytes: u32::try_from(entry.bytes).unwrap_or(u32::MAX),
+            similarity: similarity.unwrap_or(u16::MAX),
+            distance: entry.distance.map_or(u8::MAX, |d| d.min(64) as u8),
+            kind: KINDS.iter().position(|kind| *kind == entry.kind).unwrap_or(1) as u8,
+            language: entry.language.as_bytes().try_into().unwrap_or_default(),
+        }
+    }
+
+    fn number_of(&mut self, host: &str) -> u32 {
+        if let Some(&number) = self.host_numbers.get(host) {
+            return number;
+        }
+        let number = u32::try_from(self.hosts.len()).unwrap_or(u32::MAX);
+        self.hosts.push(host.to_owned());
+        self.host_numbers.insert(host.to_owned(), number);
+        number
+    }
+
+    /// The host of a row.
+    pub(crate) fn host(&self, row: &Row) -> &str {
+        self.host_name(row.host)
+    }
+
+    pub(crate) fn host_name(&self, number: u32) -> &str {
+        self.hosts.get(number as usize).map_or("", String::as_str)
+    }
+
+    pub(crate) fn host_number(&self, host: &str) -> Option<u32> {
+        self.host_numbers.get(host).copied()
+    }
+
+    /// All rows, in the order of the log.
+    pub(crate) fn all(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// Rows whose page is discarded now: not restored, and not kept in the place of another.
+    pub(crate) fn discarded(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| {
+            self.decisions.restored(row.id).is_none() && !self.decisions.took_over(row.id)
+        })
+    }
+
+    /// The page that stands for a row now: its number, and its URL where it is another than the log says.
+    pub(crate) fn kept_for(&self, row: &Row) -> (u64, Option<&str>) {
+        match self.decisions.survivor(row.of) {
+            Some((id, url)) => (id, Some(url)),
+            None => (row.of, None),
+        }
+    }
+
+    /// The line of a row, with the page that stands for it now.
+    pub(crate) fn entry(&self, row: &Row) -> Result<Discarded> {
+        let mut log = self.log.borrow_mut();
+        let reader = log.as_mut().context("discarded.jsonl")?;
+        // Rows in order are read from one buffer.
+        let here = reader.stream_position()?;
+        reader.seek_relative(row.offset.wrapping_sub(here).cast_signed())?;
+        let mut line = Vec::new();
+        reader.read_until(b'\n', &mut line)?;
+        let mut entry = parse(&line, &self.path, row.offset)?;
+        if let Some((id, url)) = self.decisions.survivor(row.of) {
+            entry.of.id = Some(id);
+            entry.of.url = url.to_owned();
+            entry.of.warc = None;
+        }
+        Ok(entry)
+    }
+
+    /// The newest row of an id or URL.
+    pub(crate) fn find(&self, page: &str) -> Result<(Row, Discarded)> {
+        let (id, key) = (page.parse::<u64>().ok(), hash(page.as_bytes()));
+        for row in self.rows.iter().rev() {
+            if Some(row.id) == id {
+                return Ok((*row, self.entry(row)?));
+            }
+            if row.key == key {
+                let entry = self.entry(row)?;
+                if entry.url == page {
+                    return Ok((*row, entry));
+                }
+            }
+        }
+        Err(coded(
+            USAGE,
+            format!("{page} is no discarded page: crawl duplicates list shows their ids and URLs"),
+        ))
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD + WIDTH * self.rows.len());
+        let hosts = self.hosts.join("\n");
+        for value in [MAGIC, self.first, self.covered, self.rows.len() as u64, hosts.len() as u64] {
+            out.extend(value.to_le_bytes());
+        }
+        for row in &self.rows {
+            for value in [row.offset, row.id, row.of, row.key, row.of_key, row.time] {
+                out.extend(value.to_le_bytes());
+            }
+            out.extend(row.host.to_le_bytes());
+            out.extend(row.bytes.to_le_bytes());
+            out.extend(row.similarity.to_le_bytes());
+            out.extend([row.distance, row.kind, row.language[0], row.language[1]]);
+        }
+        out.extend(hosts.as_bytes());
+        let sum = crc32fast::hash(&out);
+        out.extend(sum.to_le_bytes());
+        out
+    }
+
+    /// Takes rows over from the file; what is wrong in any way is left alone, for the log has it all.
+    fn load(&mut self, bytes: &[u8]) {
+        let Some((content, sum)) = bytes.split_last_chunk::<4>() else { return };
+        if crc32fast::hash(content) != u32::from_le_bytes(*sum) {
+            return;
+        }
+        let word = |at: usize| {
+            content.get(at * 8..at * 8 + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes)
+        };
+        let head = [word(0), word(1), word(2), word(3), word(4)];
+        let [Some(MAGIC), Some(first), Some(covered), Some(count), Some(hosts)] = head else {
+            return;
+        };
+        let (count, hosts) = (count as usize, hosts as usize);
+        let whole = count.checked_mul(WIDTH).and_then(|rows| rows.checked_add(HEAD + hosts));
+        if first != self.first || whole != Some(content.len()) {
+            return;
+        }
+        let log = self.log.borrow().as_ref().and_then(|log| log.get_ref().metadata().ok());
+        if log.is_none_or(|log| log.len() < covered) {
+            return;
+        }
+        let (rows, names) = content.get(HEAD..).unwrap_or_default().split_at(count * WIDTH);
+        let Ok(names) = std::str::from_utf8(names) else { return };
+        self.rows = rows.chunks_exact(WIDTH).filter_map(read_row).collect();
+        for host in names.split('\n').filter(|_| !names.is_empty()) {
+            self.number_of(host);
+        }
+        self.covered = covered;
+    }
+}
+
+/// Whether the last row that was read still ends there: after a crash the log may have been cut back
+/// and have grown again.
+fn last_stands(log: &mut BufReader<File>, last: Option<&Row>, covered: u64) -> bool {
+    let Some(last) = last else { return covered == 0 };
+    let mut line = Vec::new();
+    let read =
+        log.seek(SeekFrom::Start(last.offset)).and_then(|_| log.read_until(b'\n', &mut line));
+    let entry = serde_json::from_slice::<Discarded>(&line);
+    read.is_ok_and(|count| last.offset + count as u64 == covered)
+        && entry.is_ok_and(|entry| entry.id == last.id && hash(entry.url.as_bytes()) == last.key)
+}
+
+fn read_row(bytes: &[u8]) -> Option<Row> {
+    let (words, rest) = bytes.split_at_checked(48)?;
+    let mut words = words.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes));
+    let (offset, id, of) = (words.next()?, words.next()?, words.next()?);
+    let (key, of_key, time) = (words.next()?, words.next()?, words.next()?);
+    let (host, rest) = rest.split_first_chunk::<4>()?;
+    let (size, rest) = rest.split_first_chunk::<4>()?;
+    let (similarity, rest) = rest.split_first_chunk::<2>()?;
+    let [distance, kind, one, two] = *rest.first_chunk::<4>()?;
+    Some(Row {
+        offset,
+        id,
+        of,
+        key,
+        of_key,
+        time,
+        host: u32::from_le_bytes(*host),
+        bytes: u32::from_le_bytes(*size),
+        similarity: u16::from_le_bytes(*similarity),
+        distance,
+        kind,
+        language: [one, two],
+    })
+}
+
+fn parse(line: &[u8], path: &Path, offset: u64) -> Result<Discarded> {
+    serde_json::from_slice(line)
+        .map_err(|error| coded(DAMAGED, format!("{}, at byte {offset}: {error}", path.display())))
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    crate::crawl::HASH.hash(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(id: u64, url: &str) -> String {
+        format!(
+            "{{\"time\":\"2026-11-20T19:16:34Z\",\"id\":{id},\"url\":\"{url}\",\"kind\":\"near\",\"of\":{{\"id\":1,\"url\":\"http://a/\"}},\
+             \"fingerprint\":null,\"of_fingerprint\":null,\"distance\":2,\"threshold\":3,\"similarity\":0.97,\"table\":5,\
+             \"title\":\"t\",\"language\":\"zh\",\"host\":\"h{}\",\"bytes\":9}}\n",
+            id % 3
+        )
+    }
+
+    #[test]
+    fn rows_are_the_same_from_the_file_beside_and_after_the_log_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("discarded.jsonl");
+        let write = |range: std::ops::Range<u64>, name: &str| {
+            let text: String = range.map(|id| line(id, &format!("http://{name}/{id}"))).collect();
+            std::fs::write(&log, text).unwrap();
+        };
+        write(0..3000, "a");
+        let first = Rows::open(folder.path()).unwrap();
+        let beside = folder.path().join("discarded.index");
+        assert!(beside.exists());
+        let second = Rows::open(folder.path()).unwrap();
+        assert_eq!((first.all(), &first.hosts), (second.all(), &second.hosts));
+        assert_eq!(second.find("http://a/2999").unwrap().1.id, 2999);
+        assert_eq!(second.find("7").unwrap().1.url, "http://a/7");
+        assert!(second.find("http://nowhere/").is_err());
+        let row = second.all()[2999];
+        assert_eq!((row.distance, row.similarity, row.language), (2, 970, *b"zh"));
+        assert_eq!(second.host(&row), "h2");
+        // Cut back and grown again, at another place and with other pages.
+        let mut text = std::fs::read_to_string(&log).unwrap();
+        text.truncate(text.find("http://a/2500").unwrap());
+        text.truncate(text.rfind('\n').unwrap() + 1);
+        (2500..4000).for_each(|id| text.push_str(&line(id, &format!("http://b/{id}"))));
+        std::fs::write(&log, &text).unwrap();
+        let third = Rows::open(folder.path()).unwrap();
+        assert_eq!(third.all().len(), 4000);
+        assert_eq!(third.find("2999").unwrap().1.url, "http://b/2999");
+        // A damaged file is no loss; neither is another log's.
+        for at in [0, 20, 50, 1000] {
+            let mut bytes = std::fs::read(&beside).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(&beside, bytes).unwrap();
+            assert_eq!(Rows::open(folder.path()).unwrap().all(), third.all());
+        }
+        write(0..10, "c");
+        assert_eq!(Rows::open(folder.path()).unwrap().all().len(), 10);
+        // Half a line is being written.
+        std::fs::write(&log, format!("{}{}", line(1, "http://d/"), "{\"time\":")).unwrap();
+        assert_eq!(Rows::open(folder.path()).unwrap().all().len(), 1);
+    }
+}

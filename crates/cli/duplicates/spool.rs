@@ -1,0 +1,150 @@
+//! The spool: what is to change lies there as one file each, until who holds the data directory has
+//! done it. So a change can be asked for beside a running crawl, and survives a crash of either.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::exit::{USAGE, coded};
+
+/// What is to change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub(crate) enum Request {
+    /// Index these rows' pages after all.
+    Restore { ids: Vec<u64> },
+    /// Take that back.
+    Discard { ids: Vec<u64> },
+    /// Let these rows' pages take the place of those that were kept.
+    Keep { ids: Vec<u64> },
+    /// Remove a page, or all pages of a host.
+    Forget { url_or_host: String },
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Answer {
+    /// Pages that were changed.
+    pub(crate) done: u64,
+    /// Why others were not, one line each.
+    pub(crate) not: Vec<String>,
+}
+
+/// The spool of a data directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Spool(PathBuf);
+
+/// Answers that nobody read are removed after this time.
+const KEPT_FOR: Duration = Duration::from_secs(600);
+/// Larger than any request.
+const MAX_BYTES: u64 = 64 << 20;
+/// How long a request waits for a crawl to take it.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+impl Spool {
+    pub(crate) fn of(data: &Path) -> Self {
+        Self(data.join("spool"))
+    }
+
+    /// Requests in the order in which they came. What cannot be read is answered and left out.
+    pub(crate) fn requests(&self) -> Vec<(PathBuf, Request)> {
+        let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        let mut requests = Vec::new();
+        for path in paths {
+            let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+            let meta = path.metadata();
+            let old = meta.as_ref().ok().and_then(|meta| meta.modified().ok()?.elapsed().ok());
+            match extension {
+                "answer" if old.is_some_and(|age| age > KEPT_FOR) => {
+                    let _ = std::fs::remove_file(&path);
+                }
+                "json" if meta.is_ok_and(|meta| meta.len() <= MAX_BYTES) => {
+                    match std::fs::read(&path).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
+                        Some(request) => requests.push((path, request)),
+                        None => self.answer(
+                            &path,
+                            &Answer { done: 0, not: vec!["the request cannot be read".into()] },
+                        ),
+                    }
+                }
+                _ => {}
+            }
+        }
+        requests
+    }
+
+    /// A request is done, and durably so.
+    pub(crate) fn answer(&self, path: &Path, answer: &Answer) {
+        if let Ok(bytes) = serde_json::to_vec(answer) {
+            let _ = std::fs::write(path.with_extension("answer"), bytes);
+        }
+        let _ = std::fs::remove_file(path);
+    }
+
+    fn put(&self, request: &Request) -> Result<PathBuf> {
+        std::fs::create_dir_all(&self.0).with_context(|| self.0.display().to_string())?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
+        crate::data::replace(&self.0, &name, &serde_json::to_vec(request)?)?;
+        Ok(self.0.join(name))
+    }
+}
+
+/// Has a request done: by the crawl that is at work there, or, if there is none, by `alone`.
+pub(crate) fn submit(
+    data: &Path,
+    request: &Request,
+    alone: impl Fn() -> Result<bool>,
+) -> Result<Answer> {
+    let spool = Spool::of(data);
+    let path = spool.put(request)?;
+    let answered = path.with_extension("answer");
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Ok(bytes) = std::fs::read(&answered) {
+            let _ = std::fs::remove_file(&answered);
+            return serde_json::from_slice(&bytes).context("the answer cannot be read");
+        }
+        // `false`: another process holds the directory, and will look into the spool.
+        if !alone()? {
+            if Instant::now() > until {
+                return Err(coded(
+                    USAGE,
+                    format!(
+                        "the crawl at work in {} has not taken the change up yet; it lies in its spool and will be done",
+                        data.display()
+                    ),
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_come_in_order_and_what_cannot_be_read_is_answered() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::of(folder.path());
+        assert!(spool.requests().is_empty());
+        let first = Request::Restore { ids: vec![1] };
+        let second = Request::Forget { url_or_host: "a.example".into() };
+        spool.put(&first).unwrap();
+        spool.put(&second).unwrap();
+        std::fs::write(folder.path().join("spool/0.json"), "noise").unwrap();
+        let found = spool.requests();
+        assert_eq!(found.iter().map(|(_, r)| r.clone()).collect::<Vec<_>>(), [first, second]);
+        assert!(folder.path().join("spool/0.answer").exists());
+        for (path, _) in &found {
+            spool.answer(path, &Answer::default());
+        }
+        assert!(spool.requests().is_empty());
+    }
+}

@@ -1,0 +1,334 @@
+//! The log of discarded pages: seen, understood, taken back.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, prose, text};
+
+fn article(title: &str, body: &str, more: &str) -> Page {
+    html(format!(
+        "<title>{title}</title><nav><a href=/>Home</a></nav><main><h1>{title}</h1><p>{body}</p>{more}</main>"
+    ))
+}
+
+/// Two articles: one with an equal copy and a print version, one with a copy under a clumsy address
+/// that is met first.
+fn site() -> Server {
+    let (one, two) = (prose(1, 14), prose(2, 14));
+    let changed = one.replacen("river", "rivulet", 1);
+    Server::start(HashMap::from([
+        (
+            "/".to_owned(),
+            html(format!(
+                "<p>{}</p><a href=/one>1</a><a href='/copy/one'>2</a><a href=/print/one>3</a><a href='/show?page=two&x=1'>4</a><a href=/two>5</a>",
+                prose(3, 14)
+            )),
+        ),
+        ("/one".to_owned(), article("One", &one, "")),
+        ("/copy/one".to_owned(), article("One", &one, "")),
+        (
+            "/print/one".to_owned(),
+            article("One", &changed, "<p>Printed on a day when it had been raining.</p>"),
+        ),
+        ("/show?page=two&x=1".to_owned(), article("Two", &two, "")),
+        ("/two".to_owned(), article("Two", &two, "")),
+    ]))
+}
+
+fn crawled() -> (Bench, Server) {
+    let (bench, server) = (Bench::new(), site());
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    (bench, server)
+}
+
+impl Bench {
+    fn rows(&self, args: &[&str]) -> Vec<Value> {
+        let all: Vec<&str> = ["duplicates", "list", "--json"].iter().chain(args).copied().collect();
+        json_lines(self.run(&all).as_bytes())
+    }
+
+    fn found(&self, query: &str) -> Vec<String> {
+        let hits = json_lines(self.run(&["search", query, "--json", "--limit", "50"]).as_bytes());
+        let mut urls: Vec<String> =
+            hits.iter().map(|hit| hit["url"].as_str().unwrap().to_owned()).collect();
+        urls.sort();
+        urls
+    }
+
+    fn checked(&self) {
+        let check = crawl().arg("check").arg("--data").arg(self.data()).output().unwrap();
+        assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
+    }
+}
+
+fn id_of(rows: &[Value], url: &str) -> String {
+    let row = rows.iter().rev().find(|row| row["url"].as_str().unwrap().ends_with(url));
+    row.unwrap_or_else(|| panic!("{url} in {rows:?}"))["id"].to_string()
+}
+
+#[test]
+fn the_better_address_of_a_text_is_kept_whichever_came_first() {
+    let (bench, server) = crawled();
+    assert_eq!(bench.found("when"), [server.url("/"), server.url("/one"), server.url("/two")]);
+    let rows = bench.rows(&[]);
+    // The clumsy one was first; its line came when the better one took its place, which has none.
+    assert_eq!(rows.len(), 3);
+    let clumsy = rows.iter().find(|row| row["url"] == server.url("/show?page=two&x=1")).unwrap();
+    assert_eq!(
+        (clumsy["of"]["url"].as_str(), clumsy["kind"].as_str()),
+        (Some(&*server.url("/two")), Some("exact"))
+    );
+    let clusters = json_lines(bench.run(&["duplicates", "clusters", "--json"]).as_bytes());
+    let sizes: Vec<_> = clusters
+        .iter()
+        .map(|c| (c["of"]["url"].as_str().unwrap(), c["copies"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(sizes, [(&*server.url("/one"), 2), (&*server.url("/two"), 1)]);
+    let hit = json_lines(bench.run(&["search", "when", "--json"]).as_bytes());
+    let copies = hit.iter().map(|hit| hit["copies"].as_u64().unwrap()).sum::<u64>();
+    assert_eq!(copies, 3);
+    // Another run changes nothing.
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(bench.rows(&[]).len(), rows.len());
+    bench.checked();
+}
+
+#[test]
+fn a_restored_page_is_found_and_stays_distinct_until_that_is_undone() {
+    let (bench, server) = crawled();
+    let id = id_of(&bench.rows(&[]), "/print/one");
+    let shown = bench.run(&["duplicates", "show", &id]);
+    assert!(shown.contains("rivulet") && shown.contains("duplicates restore"), "{shown}");
+    let dry = bench.run(&["duplicates", "restore", &id, "--dry-run"]);
+    assert!(dry.contains("nothing was changed"), "{dry}");
+    assert_eq!(bench.found("rivulet"), [""; 0]);
+
+    bench.run(&["duplicates", "restore", &id]);
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    let row = bench.rows(&["--restored"]);
+    assert_eq!((row.len(), row[0]["restored"].is_string()), (1, true));
+    assert_eq!(bench.summary()["pages"]["indexed"], 4);
+    bench.checked();
+    // Neither another run nor a second look merges it again.
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    let again =
+        crawl().args(["duplicates", "restore", &id, "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&again), 1, "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("restored before"), "{}", text(&again.stderr));
+
+    bench.run(&["duplicates", "restore", &id, "--undo"]);
+    assert_eq!(bench.found("rivulet"), [""; 0]);
+    assert!(bench.rows(&["--restored"]).is_empty());
+    bench.checked();
+}
+
+#[test]
+fn all_rows_of_a_filter_are_restored_and_an_equal_text_too() {
+    let (bench, server) = crawled();
+    let refused =
+        crawl().args(["duplicates", "restore", "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&refused), 1);
+    let output = bench.run(&["duplicates", "restore", "--kind", "exact"]);
+    assert!(output.starts_with("2 restored"), "{output}");
+    let two = bench.found("when");
+    assert!(
+        two.contains(&server.url("/copy/one")) && two.contains(&server.url("/show?page=two&x=1")),
+        "{two:?}"
+    );
+    bench.checked();
+}
+
+#[test]
+fn another_page_can_be_kept_and_the_choice_of_a_person_stands() {
+    let (bench, server) = crawled();
+    bench.run(&["duplicates", "keep", &server.url("/print/one")]);
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    assert_eq!(bench.found("when").len(), 3);
+    let rows = bench.rows(&[]);
+    let copy = rows.iter().find(|row| row["url"] == server.url("/copy/one")).unwrap();
+    assert_eq!(copy["of"]["url"], server.url("/print/one"), "the copies follow");
+    let one = rows.iter().rev().find(|row| row["url"] == server.url("/one")).unwrap();
+    assert_eq!(
+        (one["kind"].as_str(), one["of"]["url"].as_str()),
+        (Some("near"), Some(&*server.url("/print/one")))
+    );
+    // /one is the better address, and yet.
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    bench.run(&["duplicates", "keep", &server.url("/one")]);
+    assert_eq!(bench.found("rivulet"), [""; 0]);
+    bench.checked();
+}
+
+#[test]
+fn what_is_forgotten_is_gone_and_its_copy_takes_its_place() {
+    let (bench, server) = crawled();
+    bench.run(&["forget", &server.url("/two")]);
+    let now = bench.found("when");
+    assert!(!now.contains(&server.url("/two")), "{now:?}");
+    assert!(now.contains(&server.url("/show?page=two&x=1")), "{now:?}");
+    let before = server.asked().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    assert!(!server.asked()[before..].contains(&"/two".to_owned()), "{:?}", server.asked());
+    bench.checked();
+    bench.run(&["forget", &format!("127.0.0.1:{}", server.port)]);
+    assert_eq!(bench.found("when"), [""; 0]);
+    bench.checked();
+}
+
+#[test]
+fn other_thresholds_are_tried_and_applied_without_a_request() {
+    let (bench, server) = crawled();
+    let before = server.asked().len();
+    let strict = [
+        "duplicates",
+        "recheck",
+        "--distance",
+        "0",
+        "--similarity",
+        "1",
+        "--similarity-same-host",
+        "1",
+        "--json",
+    ];
+    let changes = json_lines(bench.run(&strict).as_bytes());
+    let kept: Vec<_> = changes
+        .iter()
+        .map(|c| (c["url"].as_str().unwrap(), c["verdict"].as_str().unwrap()))
+        .collect();
+    assert_eq!(kept, [(&*server.url("/print/one"), "kept")]);
+    assert_eq!(bench.found("rivulet"), [""; 0], "nothing is done without --apply");
+    let apply: Vec<&str> = strict.iter().chain(&["--apply"]).copied().collect();
+    bench.run(&apply);
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    bench.checked();
+    // And back: what was kept is discarded, with a line of its own.
+    let back = [
+        "duplicates",
+        "recheck",
+        "--distance",
+        "3",
+        "--similarity",
+        "0.5",
+        "--similarity-same-host",
+        "0.55",
+        "--apply",
+    ];
+    let said = bench.run(&back);
+    assert!(said.contains("1 more discarded"), "{said}");
+    assert_eq!(bench.found("rivulet"), [""; 0]);
+    assert_eq!(server.asked().len(), before);
+    bench.checked();
+}
+
+#[test]
+fn a_change_beside_a_running_crawl_goes_through_its_spool() {
+    let (bench, server) = crawled();
+    let slow = Server::slow(
+        (0..200)
+            .map(|at| {
+                (
+                    format!("/{at}"),
+                    html(format!("<p>{}</p><a href=/{}>n</a>", prose(at + 50, 9), at + 1)),
+                )
+            })
+            .collect(),
+        Duration::from_millis(50),
+    );
+    let mut running = bench.spawn(&[slow.url("/0")], &[]);
+    let until = std::time::Instant::now() + Duration::from_secs(20);
+    while slow.asked().is_empty() && std::time::Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let id = id_of(&bench.rows(&[]), "/print/one");
+    bench.run(&["duplicates", "restore", &id]);
+    assert!(running.try_wait().unwrap().is_none(), "the crawl is still at work");
+    assert_eq!(bench.found("rivulet"), [server.url("/print/one")]);
+    for args in [
+        &["status"][..],
+        &["duplicates", "stats"],
+        &["duplicates", "show", &id],
+        &["search", "when"],
+    ] {
+        bench.run(args);
+    }
+    let recheck = crawl()
+        .args(["duplicates", "recheck", "--distance", "2", "--data"])
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&recheck), 5);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    assert_eq!(bench.rows(&["--restored"]).len(), 1, "it is durable");
+    bench.checked();
+}
+
+#[test]
+fn rows_are_filtered_sorted_paged_counted_and_exported() {
+    let (bench, server) = crawled();
+    let host = format!("127.0.0.1:{}", server.port);
+    assert_eq!(bench.rows(&["--host", &host]).len(), 3);
+    assert!(bench.rows(&["--host", "b.example"]).is_empty());
+    assert_eq!(bench.rows(&["--kind", "near"]).len(), 1);
+    assert_eq!(bench.rows(&["--similarity", "0.5..0.99"]).len(), 1);
+    assert_eq!(bench.rows(&["--language", "en"]).len(), 3);
+    assert_eq!(bench.rows(&["--match", "PRINT"]).len(), 1);
+    assert_eq!(bench.rows(&["--until", "2000-01-01"]).len(), 0);
+    let sorted = bench.rows(&["--sort", "distance", "--reverse"]);
+    assert!(sorted[0]["distance"].as_u64() >= sorted[1]["distance"].as_u64());
+    assert_eq!(bench.rows(&["--offset", "1", "--limit", "2"]).len(), 2);
+    let table = bench.run(&["duplicates", "list", "--csv"]);
+    assert_eq!(table.lines().count(), 4, "{table}");
+    let stats: Value =
+        serde_json::from_str(&bench.run(&["duplicates", "stats", "--json"])).unwrap();
+    assert_eq!(
+        (stats["discarded"].as_u64(), stats["kinds"]["near"].as_u64()),
+        (Some(3), Some(1)),
+        "{stats}"
+    );
+    assert!(bench.run(&["duplicates", "stats"]).contains("Hamming distance"));
+    for wrong in
+        [["--distance", "x"], ["--since", "soon"], ["--kind", "odd"], ["--similarity", "1..0"]]
+    {
+        let output = crawl()
+            .args(["duplicates", "list"])
+            .args(wrong)
+            .arg("--data")
+            .arg(bench.data())
+            .output()
+            .unwrap();
+        assert_eq!(code(&output), 1, "{wrong:?}");
+    }
+
+    let pages = json_lines(bench.run(&["export"]).as_bytes());
+    assert_eq!(pages.len(), 3);
+    let one = pages.iter().find(|page| page["url"] == server.url("/one")).unwrap();
+    assert_eq!((one["copies"].as_u64(), one["language"].as_str()), (Some(2), Some("en")));
+    assert!(one["text"].as_str().unwrap().contains("When the"));
+    assert!(bench.run(&["export", "--format", "csv"]).starts_with("url,title,language"));
+    let notes = bench.path("notes");
+    bench.run(&["export", "--format", "markdown", "-o", notes.to_str().unwrap()]);
+    let names: Vec<_> = std::fs::read_dir(&notes)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert_eq!(names.len(), 3);
+    assert!(names.iter().any(|name| name.ends_with("-One.md")), "{names:?}");
+}
+
+#[test]
+fn without_an_archive_a_near_duplicate_cannot_come_back_and_says_so() {
+    let (bench, server) = (Bench::new(), site());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--no-warc"])), 0);
+    let id = id_of(&bench.rows(&[]), "/print/one");
+    let output =
+        crawl().args(["duplicates", "restore", &id, "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("--no-warc"), "{}", text(&output.stderr));
+    bench.checked();
+}
