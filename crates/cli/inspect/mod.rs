@@ -1,11 +1,14 @@
-//! placeholder
-pub(crate) fn report(_f: &std::path::Path, _p: usize, _d: &std::path::Path) -> anyhow::Result<u8> {
-    Ok(0)
-}
-pub(crate) fn serve(
-    _l: std::net::SocketAddr,
-    _d: &std::path::Path,
-    _q: bool,
-) -> anyhow::Result<u8> {
-    Ok(0)
-}
+//! `crawl inspect`, a local web page over log and index, and `crawl duplicates report`, the same as a
+//! file. Rendered here, readable without scripts.
+
+mod charts;
+mod guard;
+mod lists;
+mod page;
+mod report;
+mod server;
+mod side;
+mod views;
+
+pub(crate) use report::report;
+pub(crate) use server::serve;

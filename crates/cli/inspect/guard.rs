@@ -1,0 +1,74 @@
+//! Who may ask, and who may change: this page is for one person on this machine.
+
+use std::hash::BuildHasher;
+use std::net::SocketAddr;
+
+use axum::http::HeaderMap;
+
+/// What tells our own pages' requests from those of others.
+#[derive(Clone, Debug)]
+pub(super) struct Guard {
+    hosts: Vec<String>,
+    /// In every form of our own; nobody else can read it.
+    pub(super) token: String,
+}
+
+impl Guard {
+    pub(super) fn new(listen: SocketAddr) -> Self {
+        let port = listen.port();
+        let hosts = vec![listen.to_string(), format!("localhost:{port}")];
+        // Two hashers have keys from the system's random numbers.
+        let half = || std::hash::RandomState::new().hash_one(port);
+        Self { hosts, token: format!("{:016x}{:016x}", half(), half()) }
+    }
+
+    /// Whether the request names us: a name that someone else lets point here does not.
+    pub(super) fn knows_host(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get("host").and_then(|host| host.to_str().ok());
+        host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
+    }
+
+    /// Whether a change was asked for by one of our own pages.
+    pub(super) fn trusts(&self, headers: &HeaderMap, token: &str) -> bool {
+        let own_origin = headers.get("origin").is_none_or(|origin| {
+            let origin = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));
+            origin.is_some_and(|origin| self.hosts.iter().any(|own| own == origin))
+        });
+        let own_site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
+        self.knows_host(headers) && own_origin && own_site && equal(token, &self.token)
+    }
+}
+
+/// In the same time wherever they differ.
+fn equal(a: &str, b: &str) -> bool {
+    a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_pages_may_change_anything() {
+        let guard = Guard::new("127.0.0.1:7878".parse().unwrap());
+        let headers = |list: &[(&'static str, &'static str)]| -> HeaderMap {
+            list.iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect()
+        };
+        let own = headers(&[("host", "127.0.0.1:7878"), ("origin", "http://127.0.0.1:7878")]);
+        assert!(guard.trusts(&own, &guard.token));
+        assert!(guard.trusts(&headers(&[("host", "LOCALHOST:7878")]), &guard.token));
+        assert!(!guard.trusts(&own, "") && !guard.trusts(&own, &"0".repeat(32)));
+        for wrong in [
+            &[("host", "evil.example:7878")][..],
+            &[("host", "127.0.0.1:7878"), ("origin", "http://evil.example")],
+            &[("host", "127.0.0.1:7878"), ("origin", "null")],
+            &[("host", "127.0.0.1:7878"), ("sec-fetch-site", "cross-site")],
+            &[],
+        ] {
+            assert!(!guard.trusts(&headers(wrong), &guard.token), "{wrong:?}");
+        }
+        assert_ne!(guard.token, Guard::new("127.0.0.1:7878".parse().unwrap()).token);
+    }
+}

@@ -1,0 +1,289 @@
+//! Lists: discarded pages, clusters, skipped URLs, search results.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use hapax_extract::jieba;
+use hapax_index::Searcher;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::page::link;
+use super::views::frame;
+use crate::args::ListArgs;
+use crate::commands::duplicates::wanted;
+use crate::commands::export::copies;
+use crate::duplicates::{Filter, KINDS, Order, Row, Rows};
+use crate::output::{bytes, escape, number};
+
+/// Rows of a page.
+const PAGE: usize = 50;
+const HITS: usize = 30;
+
+/// The words of a list's form.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ListQuery {
+    host: String,
+    kind: String,
+    distance: String,
+    similarity: String,
+    language: String,
+    since: String,
+    text: String,
+    restored: String,
+    sort: String,
+    page: usize,
+}
+
+impl ListQuery {
+    fn args(&self) -> ListArgs {
+        let some = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let filter = Filter {
+            host: some(&self.host),
+            kind: some(&self.kind),
+            distance: some(&self.distance),
+            similarity: some(&self.similarity),
+            since: some(&self.since),
+            until: None,
+            language: some(&self.language),
+            text: some(&self.text),
+            restored: !self.restored.is_empty(),
+        };
+        let sort = Order::from_str(&self.sort, true).ok();
+        // Newest first, as long as nothing else is asked for.
+        ListArgs { filter, sort, reverse: sort.is_none(), ..ListArgs::default() }
+    }
+
+    /// The same list at another page.
+    fn at(&self, path: &str, page: usize) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        for (name, value) in [
+            ("host", &self.host),
+            ("kind", &self.kind),
+            ("distance", &self.distance),
+            ("similarity", &self.similarity),
+            ("language", &self.language),
+            ("since", &self.since),
+            ("text", &self.text),
+            ("restored", &self.restored),
+            ("sort", &self.sort),
+        ] {
+            if !value.is_empty() {
+                query.append_pair(name, value);
+            }
+        }
+        query.append_pair("page", &page.to_string());
+        format!("{path}?{}", query.finish())
+    }
+}
+
+fn form(query: &ListQuery) -> Markup {
+    let input = |name: &str, label: &str, value: &str, example: &str| {
+        html! { label { (label) input name=(name) value=(value) placeholder=(example) size="9"; } }
+    };
+    let orders = ["distance", "similarity", "host", "bytes"];
+    html! {
+        form.filter method="get" action="/list" role="search" {
+            label { "URL or title" input type="search" name="text" value=(query.text) placeholder="any words"; }
+            label { "kind" select name="kind" {
+                option value="" { "all" }
+                @for kind in KINDS { option value=(kind) selected[query.kind == kind] { (kind) } }
+            } }
+            (input("host", "host", &query.host, "a.example"))
+            (input("distance", "distance", &query.distance, "0..3"))
+            (input("similarity", "similarity", &query.similarity, "0.5..0.7"))
+            (input("language", "language", &query.language, "zh"))
+            (input("since", "since", &query.since, "2026-11-20"))
+            label { "order" select name="sort" {
+                option value="" { "newest first" }
+                @for order in orders { option value=(order) selected[query.sort == order] { (order) } }
+            } }
+            label { "state" select name="restored" {
+                option value="" { "all" }
+                option value="1" selected[!query.restored.is_empty()] { "restored" }
+            } }
+            button.main { "Show" }
+        }
+    }
+}
+
+fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
+    let last = total.saturating_sub(1) / PAGE;
+    html! {
+        nav.pages aria-label="Pages of the list" {
+            @if query.page > 0 { a rel="prev" href=(query.at(path, query.page - 1)) { "← newer" } }
+            @if total > PAGE { span.dim { "page " (query.page + 1) " of " (last + 1) } }
+            @if query.page < last { a rel="next" href=(query.at(path, query.page + 1)) { "older →" } }
+        }
+    }
+}
+
+pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
+    let found = wanted(rows, &query.args())?;
+    let mut shown = Vec::new();
+    for row in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
+        shown.push(item(rows, row)?);
+    }
+    let body = html! {
+        h1 { (number(found.len() as u64)) " discarded pages" @if found.len() != rows.all().len() { " of " (number(rows.all().len() as u64)) } }
+        (form(query))
+        p.keys.dim { kbd { "j" } " " kbd { "k" } " move, " kbd { "Enter" } " opens, " kbd { "n" } " " kbd { "p" } " turn the page, " kbd { "/" } " searches" }
+        ol.rows { @for item in shown { (item) } }
+        (pager(query, "/list", found.len()))
+    };
+    Ok(frame("Discarded", "/list", data, body))
+}
+
+fn item(rows: &Rows, row: &Row) -> Result<Markup> {
+    let entry = rows.entry(row)?;
+    let title = if entry.title.trim().is_empty() { &entry.url } else { &entry.title };
+    Ok(html! {
+        li {
+            a href={ "/page/" (entry.id) } { (escape(title)) }
+            div { (escape(&entry.url)) }
+            div.dim { "= " (escape(&entry.of.url)) }
+            div.meta {
+                span.tag { (escape(&entry.kind)) }
+                @if let Some(distance) = entry.distance { span { "distance " (distance) } }
+                @if let Some(similarity) = entry.similarity { span { "similarity " (format!("{similarity:.2}")) } }
+                span { (bytes(entry.bytes)) }
+                span { (escape(&entry.time)) }
+                @if rows.decisions.restored(entry.id).is_some() { span.tag.on { "restored" } }
+                @if rows.decisions.took_over(entry.id) { span.tag.on { "kept now" } }
+            }
+        }
+    })
+}
+
+pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
+    let mut groups: BTreeMap<(u64, u64), Vec<&Row>> = BTreeMap::new();
+    for row in rows.discarded().filter(|row| row.kind != 3) {
+        groups.entry((rows.kept_for(row).0, 0)).or_default().push(row);
+    }
+    let mut groups: Vec<Vec<&Row>> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    let total = groups.len();
+    let mut shown = Vec::new();
+    for group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
+        let Some(first) = group.first() else { continue };
+        let of = rows.entry(first)?.of;
+        let size: u64 = group.iter().map(|row| u64::from(row.bytes)).sum();
+        let mut members = Vec::new();
+        for row in group.iter().take(PAGE) {
+            members.push(rows.entry(row)?);
+        }
+        shown.push(html! {
+            li {
+                div { (link(&of.url)) }
+                div.meta { span { "stands for " (group.len()) " more" } span { (bytes(size)) } }
+                details {
+                    summary { "its copies" }
+                    ul { @for entry in &members {
+                        li { a href={ "/page/" (entry.id) } { (escape(&entry.url)) } " " span.tag { (escape(&entry.kind)) } }
+                    } }
+                    @if group.len() > PAGE { p.dim { "and " (group.len() - PAGE) " more" } }
+                }
+            }
+        });
+    }
+    let body = html! {
+        h1 { (number(total as u64)) " clusters" }
+        ol.rows { @for item in shown { (item) } }
+        (pager(query, "/clusters", total))
+    };
+    Ok(frame("Clusters", "/clusters", data, body))
+}
+
+/// The words of the skipped log's form.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SkipQuery {
+    reason: String,
+    text: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct SkippedLine {
+    time: String,
+    url: String,
+    reason: String,
+    detail: String,
+}
+
+/// Lines shown, the newest.
+const LINES: usize = 200;
+
+pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
+    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut newest = std::collections::VecDeque::new();
+    if let Ok(file) = std::fs::File::open(data.join("skipped.jsonl")) {
+        for line in BufReader::new(file).lines() {
+            let Ok(line) = serde_json::from_str::<SkippedLine>(&line?) else { continue };
+            let wanted = (query.reason.is_empty() || query.reason == line.reason)
+                && (query.text.is_empty() || line.url.contains(&query.text));
+            *counts.entry(line.reason.clone()).or_default() += 1;
+            if wanted {
+                newest.push_front(line);
+                newest.truncate(LINES);
+            }
+        }
+    }
+    let total: u64 = counts.values().sum();
+    let body = html! {
+        h1 { (number(total)) " URLs were not fetched or not used" }
+        form.filter method="get" action="/skipped" role="search" {
+            label { "reason" select name="reason" {
+                option value="" { "all" }
+                @for (reason, count) in &counts {
+                    option value=(reason) selected[*reason == query.reason] { (escape(reason)) " (" (number(*count)) ")" }
+                }
+            } }
+            label { "URL" input type="search" name="text" value=(query.text); }
+            button.main { "Show" }
+        }
+        p.dim { "The newest " (newest.len()) "." }
+        table.plain {
+            thead { tr { th { "reason" } th { "URL" } th { "detail" } th { "when" } } }
+            tbody { @for line in &newest {
+                tr { td { (escape(&line.reason)) } td { (link(&line.url)) } td { (escape(&line.detail)) } td.dim { (escape(&line.time)) } }
+            } }
+        }
+    };
+    Ok(frame("Skipped", "/skipped", data, body))
+}
+
+pub(super) fn search(rows: &Rows, data: &Path, words: &str) -> Result<Markup> {
+    let found = if words.trim().is_empty() {
+        None
+    } else {
+        let searcher = Searcher::open(&data.join("index"), jieba)?;
+        Some(searcher.search(words, HITS)?)
+    };
+    let copies = copies(rows);
+    let body = html! {
+        h1 { "Search the kept pages" }
+        form.filter method="get" action="/search" role="search" {
+            label { "words" input type="search" name="q" value=(words) placeholder="river spring, 北京大学" autofocus; }
+            button.main { "Search" }
+        }
+        @if let Some((hits, total)) = &found {
+            p.dim { (number(*total as u64)) " found" }
+            ol.rows { @for hit in hits {
+                li {
+                    b { @if hit.title.is_empty() { "(no title)" } @else { (escape(&hit.title)) } }
+                    div { (link(&hit.url)) }
+                    div { (escape(&hit.snippet)) }
+                    div.meta {
+                        span { (escape(&hit.language)) } span { (escape(&hit.fetched)) }
+                        @if let Some(count) = copies.get(&hit.id) { span.tag { "stands for " (count) " more" } }
+                    }
+                }
+            } }
+        }
+    };
+    Ok(frame("Search", "/search", data, body))
+}

@@ -1,0 +1,114 @@
+//! One pair: why, and the two texts side by side; the buttons to disagree.
+
+use std::path::Path;
+
+use anyhow::Result;
+use maud::{Markup, html};
+
+use super::side::side_by_side;
+use super::views::frame;
+use crate::crawl::Discarded;
+use crate::duplicates::{Rows, Texts, reason};
+use crate::output::{bytes, escape};
+
+/// Only what is a web address becomes a link.
+pub(super) fn link(url: &str) -> Markup {
+    html! {
+        @if url.starts_with("http://") || url.starts_with("https://") {
+            a href=(url) rel="noreferrer noopener" target="_blank" { (escape(url)) }
+        } @else { (escape(url)) }
+    }
+}
+
+pub(super) fn show(
+    rows: &Rows,
+    data: &Path,
+    id: u64,
+    done: Option<&str>,
+    token: &str,
+) -> Result<Markup> {
+    let (_, entry) = rows.find(&id.to_string())?;
+    let restored = rows.decisions.restored(id);
+    let took_over = rows.decisions.took_over(id);
+    let button = |action: &str, key: &str, text: &str, main: bool| {
+        html! {
+            form method="post" action="/change" {
+                input type="hidden" name="token" value=(token);
+                input type="hidden" name="id" value=(id);
+                button.main[main] name="action" value=(action) data-key=(key) { (text) }
+            }
+        }
+    };
+    let notice = match done {
+        Some("restore") if restored.is_some() => {
+            Some("Restored: the page is in the index, and the pair is never merged again.")
+        }
+        Some("discard") if restored.is_none() => Some("Discarded again, as before."),
+        Some("keep") if took_over => Some("This page is the one that is kept now."),
+        _ => None,
+    };
+    let body = html! {
+        @if let Some(notice) = notice {
+            div.notice role="status" {
+                (notice)
+                @if done == Some("restore") { (button("discard", "u", "Undo", false)) }
+            }
+        }
+        h1 { @if entry.title.is_empty() { "(no title)" } @else { (escape(&entry.title)) } }
+        (pair(&entry, restored, took_over))
+        div.actions {
+            @if entry.kind != "alias" && !took_over {
+                @if restored.is_some() {
+                    (button("discard", "u", "Discard again", false))
+                } @else {
+                    (button("restore", "r", "Not the same: restore it", true))
+                    (button("keep", "", "Keep this one instead", false))
+                }
+            }
+            span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
+        }
+        (texts(&entry, &Texts::open(data)))
+    };
+    Ok(frame(&entry.title, "/list", data, body))
+}
+
+/// The facts of a pair.
+pub(super) fn pair(entry: &Discarded, restored: Option<&str>, took_over: bool) -> Markup {
+    let quoted = |list: &[String]| {
+        let list: Vec<String> =
+            list.iter().map(|shingle| format!("“{}”", escape(shingle))).collect();
+        list.join(", ")
+    };
+    html! {
+        dl.facts {
+            dt { "discarded" } dd { (link(&entry.url)) }
+            dt { "kept" } dd { (link(&entry.of.url)) }
+            dt { "why" } dd { span.tag { (escape(&entry.kind)) } " " (escape(&reason(entry))) }
+            dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
+            @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
+                dt { "fingerprints" } dd { code { (escape(own)) } " and " code { (escape(other)) } }
+            }
+            @if !entry.shared.is_empty() { dt { "shared" } dd { (quoted(&entry.shared)) } }
+            @if !entry.different.is_empty() { dt { "only here" } dd { (quoted(&entry.different)) } }
+            @if let Some(time) = restored { dt { "restored" } dd { span.tag.on { (escape(time)) } } }
+            @if took_over { dt { "now" } dd { span.tag.on { "this page is the one that is kept" } } }
+        }
+    }
+}
+
+/// The two texts, or why they cannot be shown.
+pub(super) fn texts(entry: &Discarded, texts: &Texts) -> Markup {
+    if entry.kind == "alias" {
+        return html! { p.dim { "A redirect: there is no text of its own." } };
+    }
+    if entry.level.as_deref() == Some("text") {
+        return html! {
+            p { "The two texts are equal." }
+            @if let Some(text) = texts.kept(entry) { div.diff { div.card { @for line in text.lines() { p { (line) } } } } }
+        };
+    }
+    match (texts.kept(entry), texts.discarded(entry)) {
+        (Some(kept), Some(own)) => side_by_side(&kept, &own),
+        _ => html! { p.dim { "The texts were not kept (" code { "--no-warc" } ")." } },
+    }
+}

@@ -1,0 +1,73 @@
+//! `crawl duplicates report`: the overview, the list and the pairs as one file to send to somebody.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use maud::{DOCTYPE, PreEscaped, html};
+
+use super::page::{pair, texts};
+use super::views::summary;
+use crate::data::must_exist;
+use crate::duplicates::{Rows, Texts};
+use crate::exit::{COMPLETE, WRITE, coded};
+use crate::output::{bytes, escape, number};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Writes the report; it loads nothing from anywhere.
+pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
+    must_exist(data)?;
+    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
+    let rows = Rows::open(data)?;
+    let policy = settings.policy()?;
+    let (stored, total) = (Texts::open(data), rows.discarded().count());
+    // The doubtful ones first: those are what a reader looks at.
+    let mut wanted: Vec<_> = rows.discarded().filter(|row| row.kind != 3).collect();
+    wanted.sort_by_key(|row| (row.similarity, row.offset));
+    let mut shown = Vec::new();
+    for row in wanted.iter().take(pairs) {
+        let entry = rows.entry(row)?;
+        shown.push(html! {
+            details {
+                summary {
+                    span.tag { (escape(&entry.kind)) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
+                    " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
+                }
+                (pair(&entry, None, false))
+                (texts(&entry, &stored))
+            }
+        });
+    }
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { "Discarded duplicates - Hapax" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header { strong { "Hapax" } span { "Discarded duplicates" } }
+                main {
+                    (summary(&rows, data, &policy, false))
+                    h2 { (number(shown.len() as u64)) " of " (number(total as u64)) " pairs, the least alike first" }
+                    @for pair in shown { div.card { (pair) } }
+                }
+            }
+        }
+    };
+    std::fs::File::create(file)
+        .and_then(|mut out| out.write_all(page.into_string().as_bytes()))
+        .map_err(|error| coded(WRITE, format!("cannot write {}: {error}", file.display())))?;
+    writeln!(
+        std::io::stdout(),
+        "{} holds {} pairs",
+        file.display(),
+        number(wanted.len().min(pairs) as u64)
+    )
+    .context("stdout")?;
+    Ok(COMPLETE)
+}

@@ -1,0 +1,227 @@
+//! The server: routes, headers, and the one way to a change.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use axum::extract::{Form, Path as UrlPath, Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::{get, post};
+use hapax_dedup::Policy;
+use maud::Markup;
+use serde::Deserialize;
+
+use super::guard::Guard;
+use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
+use super::page::show;
+use super::views::{error_page, overview};
+use crate::commands::change::change;
+use crate::data::must_exist;
+use crate::duplicates::{Request as Change, Rows};
+use crate::exit::{COMPLETE, USAGE, coded};
+
+const STYLE: &str = include_str!("style.css");
+const SCRIPT: &str = include_str!("script.js");
+/// Nothing but our own style and script, no frame around us, forms to ourselves only.
+const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Bytes of a form.
+const MAX_FORM: usize = 16 << 10;
+
+/// What every page needs.
+#[derive(Debug)]
+pub(super) struct App {
+    pub(super) data: PathBuf,
+    pub(super) guard: Guard,
+    pub(super) policy: Policy,
+    rows: Mutex<Rows>,
+}
+
+/// Serves until Ctrl-C.
+pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> {
+    must_exist(data)?;
+    if !listen.ip().is_loopback() {
+        return Err(coded(
+            USAGE,
+            format!(
+                "--listen {listen}: only this machine may look, so it must be a loopback address such as 127.0.0.1:7878; \
+                 send somebody a file instead: crawl duplicates report FILE.html"
+            ),
+        ));
+    }
+    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
+    let (policy, rows) = (settings.policy()?, Rows::open(data)?);
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(listen).await.map_err(|error| {
+            coded(USAGE, format!("cannot listen on {listen}: {error}; give another --listen"))
+        })?;
+        let address = listener.local_addr()?;
+        let app = App {
+            data: data.to_owned(),
+            guard: Guard::new(address),
+            policy,
+            rows: Mutex::new(rows),
+        };
+        if !quiet {
+            use std::io::Write;
+            writeln!(std::io::stdout(), "Look at http://{address}/   (Ctrl-C ends it)")?;
+        }
+        axum::serve(listener, router(Arc::new(app)))
+            .with_graceful_shutdown(async {
+                let _ = tokio::signal::ctrl_c().await;
+            })
+            .await
+            .context("the server")
+    })?;
+    Ok(COMPLETE)
+}
+
+fn router(app: Arc<App>) -> axum::Router {
+    axum::Router::new()
+        .route("/", get(home))
+        .route("/list", get(rows_page))
+        .route("/clusters", get(clusters_page))
+        .route("/page/{id}", get(pair_page))
+        .route("/skipped", get(skipped_page))
+        .route("/search", get(search_page))
+        .route("/change", post(change_page))
+        .route("/style.css", get(async || ([(header::CONTENT_TYPE, "text/css")], STYLE)))
+        .route("/script.js", get(async || ([(header::CONTENT_TYPE, "text/javascript")], SCRIPT)))
+        .fallback(async || {
+            let page = error_page("There is no such page.");
+            (StatusCode::NOT_FOUND, html(page)).into_response()
+        })
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(&app), protect))
+        .layer(axum::extract::DefaultBodyLimit::max(MAX_FORM))
+        .with_state(app)
+}
+
+/// Every answer carries what a browser needs to know; who does not name us gets none.
+async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let mut response = if app.guard.knows_host(request.headers()) {
+        next.run(request).await
+    } else {
+        (StatusCode::MISDIRECTED_REQUEST, "This host name does not belong here.\n").into_response()
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn html(page: Markup) -> Response {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page.into_string()).into_response()
+}
+
+impl App {
+    /// A page of the rows as they are now.
+    async fn render(
+        self: Arc<Self>,
+        draw: impl FnOnce(&Self, &Rows) -> Result<Markup> + Send + 'static,
+    ) -> Response {
+        let drawn = tokio::task::spawn_blocking(move || {
+            let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+            rows.refresh(&self.data)?;
+            draw(&self, &rows)
+        });
+        match drawn.await {
+            Ok(Ok(page)) => html(page),
+            Ok(Err(error)) => failed(&error),
+            Err(_) => {
+                (StatusCode::INTERNAL_SERVER_ERROR, "drawing this page failed\n").into_response()
+            }
+        }
+    }
+}
+
+fn failed(error: &anyhow::Error) -> Response {
+    (StatusCode::BAD_REQUEST, html(error_page(&format!("{error:#}")))).into_response()
+}
+
+async fn home(State(app): State<Arc<App>>) -> Response {
+    app.render(|app, rows| overview(rows, &app.data, &app.policy)).await
+}
+
+async fn rows_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
+    app.render(move |app, rows| list(rows, &app.data, &query)).await
+}
+
+async fn clusters_page(State(app): State<Arc<App>>, Query(query): Query<ListQuery>) -> Response {
+    app.render(move |app, rows| clusters(rows, &app.data, &query)).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Done {
+    done: Option<String>,
+}
+
+async fn pair_page(
+    State(app): State<Arc<App>>,
+    UrlPath(id): UrlPath<u64>,
+    Query(done): Query<Done>,
+) -> Response {
+    app.render(move |app, rows| show(rows, &app.data, id, done.done.as_deref(), &app.guard.token))
+        .await
+}
+
+async fn skipped_page(State(app): State<Arc<App>>, Query(query): Query<SkipQuery>) -> Response {
+    app.render(move |app, _| skipped(&app.data, &query)).await
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct SearchQuery {
+    #[serde(default)]
+    q: String,
+}
+
+async fn search_page(State(app): State<Arc<App>>, Query(query): Query<SearchQuery>) -> Response {
+    app.render(move |app, rows| search(rows, &app.data, &query.q)).await
+}
+
+#[derive(Debug, Deserialize)]
+struct ChangeForm {
+    token: String,
+    action: String,
+    id: u64,
+}
+
+async fn change_page(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    Form(form): Form<ChangeForm>,
+) -> Response {
+    if !app.guard.trusts(&headers, &form.token) {
+        let page = error_page(
+            "This change was not asked for by a page of this server: open the page again.",
+        );
+        return (StatusCode::FORBIDDEN, html(page)).into_response();
+    }
+    let ids = vec![form.id];
+    let request = match form.action.as_str() {
+        "restore" => Change::Restore { ids },
+        "discard" => Change::Discard { ids },
+        "keep" => Change::Keep { ids },
+        _ => return failed(&anyhow::anyhow!("there is no such change")),
+    };
+    let answer = tokio::task::spawn_blocking(move || change(&app.data, &request)).await;
+    match answer {
+        Ok(Ok(answer)) => match answer.not.first() {
+            None => {
+                Redirect::to(&format!("/page/{}?done={}", form.id, form.action)).into_response()
+            }
+            Some(why) => failed(&anyhow::anyhow!("not done: {why}")),
+        },
+        Ok(Err(error)) => failed(&error),
+        Err(_) => (StatusCode::INTERNAL_SERVER_ERROR, "the change failed\n").into_response(),
+    }
+}

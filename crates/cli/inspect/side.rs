@@ -1,0 +1,93 @@
+//! Two texts side by side in HTML, what differs marked by word.
+
+use maud::{Markup, html};
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use crate::duplicates::{Piece, diff};
+
+/// Beyond this time the rest is shown as changed.
+const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
+/// Equal lines in a row that are shown; more are folded away.
+const CONTEXT: usize = 2;
+
+/// The kept text on the left, the discarded one on the right.
+pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
+    let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
+    let deadline = Some(std::time::Instant::now() + MAX_TIME);
+    let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, deadline);
+    html! {
+        div.diff role="table" aria-label="The two texts side by side" {
+            div.row.head role="row" {
+                div role="columnheader" { "kept" }
+                div role="columnheader" { "discarded" }
+            }
+            @for op in &ops {
+                @let a = old.get(op.old_range()).unwrap_or_default();
+                @let b = new.get(op.new_range()).unwrap_or_default();
+                @if matches!(op, DiffOp::Equal { .. }) {
+                    (equal(b))
+                } @else {
+                    @for at in 0..a.len().max(b.len()) {
+                        (changed(a.get(at).copied().unwrap_or_default(), b.get(at).copied().unwrap_or_default()))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn equal(lines: &[&str]) -> Markup {
+    let shown = |lines: &[&str]| {
+        html! { @for line in lines { div.row role="row" { div role="cell" { (line) } div role="cell" { (line) } } } }
+    };
+    if lines.len() <= 2 * CONTEXT + 1 {
+        return shown(lines);
+    }
+    let (head, rest) = lines.split_at(CONTEXT);
+    let (middle, tail) = rest.split_at(rest.len() - CONTEXT);
+    html! {
+        (shown(head))
+        details { summary { (middle.len()) " equal lines" } (shown(middle)) }
+        (shown(tail))
+    }
+}
+
+fn changed(old: &str, new: &str) -> Markup {
+    let pieces = diff(old, new);
+    html! {
+        div.row.changed role="row" {
+            div role="cell" {
+                @for piece in &pieces {
+                    @match piece {
+                        Piece::Both(text) => (text),
+                        Piece::Old(text) => del { (text) },
+                        Piece::New(_) => {},
+                    }
+                }
+            }
+            div role="cell" {
+                @for piece in &pieces {
+                    @match piece {
+                        Piece::Both(text) => (text),
+                        Piece::New(text) => ins { (text) },
+                        Piece::Old(_) => {},
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_marked_and_nothing_of_a_page_is_markup() {
+        let html = side_by_side("the old <script>\nb", "the new <script>\nb").into_string();
+        assert!(html.contains("the <del>old</del> &lt;script&gt;"), "{html}");
+        assert!(html.contains("the <ins>new</ins> &lt;script&gt;"), "{html}");
+        let long = "x\n".repeat(50);
+        assert!(side_by_side(&long, &long).into_string().contains("46 equal lines"));
+    }
+}
