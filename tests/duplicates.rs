@@ -37,7 +37,7 @@ fn site() -> Server {
     ]))
 }
 
-fn crawled() -> (Bench, Server) {
+pub(crate) fn crawled() -> (Bench, Server) {
     let (bench, server) = (Bench::new(), site());
     let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
@@ -45,17 +45,21 @@ fn crawled() -> (Bench, Server) {
 }
 
 impl Bench {
-    fn rows(&self, args: &[&str]) -> Vec<Value> {
+    pub(crate) fn rows(&self, args: &[&str]) -> Vec<Value> {
         let all: Vec<&str> = ["duplicates", "list", "--json"].iter().chain(args).copied().collect();
         json_lines(self.run(&all).as_bytes())
     }
 
-    fn found(&self, query: &str) -> Vec<String> {
+    pub(crate) fn found(&self, query: &str) -> Vec<String> {
         let hits = json_lines(self.run(&["search", query, "--json", "--limit", "50"]).as_bytes());
         let mut urls: Vec<String> =
             hits.iter().map(|hit| hit["url"].as_str().unwrap().to_owned()).collect();
         urls.sort();
         urls
+    }
+
+    pub(crate) fn id_of(&self, url: &str) -> String {
+        id_of(&self.rows(&[]), url)
     }
 
     fn checked(&self) {

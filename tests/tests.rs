@@ -17,6 +17,9 @@ mod bad_input;
 mod commands;
 // The log of discarded pages: seen, understood, taken back.
 mod duplicates;
+// The local web page, asked by hand and by a browser.
+mod browser;
+mod inspect;
 // Servers and addresses that mean harm.
 mod hostile;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.

@@ -15,14 +15,16 @@ use super::log::Discarded;
 use super::page::PageWork;
 use crate::duplicates::{Action, Decision};
 
-/// What speaks for a page, the more the greater: it names itself as canonical, https, few parameters
-/// and a short path, fetched early, large.
+/// What speaks for a page, the more the greater: it names itself as canonical, https, no version for
+/// printers or phones, few parameters and a short path, fetched early, large.
 ///
 /// Total, and apart from the time of fetching the same whatever came first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Rank {
     canonical: bool,
     https: bool,
+    /// Not the version for printers, phones or frames.
+    plain: bool,
     parameters: Reverse<usize>,
     path: Reverse<usize>,
     time: Reverse<String>,
@@ -37,6 +39,7 @@ impl Rank {
         Self {
             canonical,
             https: parsed.is_some_and(|url| url.scheme() == "https"),
+            plain: !parsed.is_some_and(is_version),
             parameters: Reverse(parsed.map_or(0, |url| url.query_pairs().count())),
             // The host's name says nothing about who copied from whom.
             path: Reverse(parsed.map_or(url.len(), |url| {
@@ -54,8 +57,41 @@ impl Rank {
     }
 
     fn key(&self) -> impl Ord + '_ {
-        (self.canonical, self.https, self.parameters, self.path, &self.time, self.bytes, &self.url)
+        (
+            self.canonical,
+            self.https,
+            self.plain,
+            self.parameters,
+            self.path,
+            &self.time,
+            self.bytes,
+            &self.url,
+        )
     }
+}
+
+/// Words of an address that tell a version of a page that has another, plainer one.
+const VERSIONS: [&str; 12] = [
+    "amp",
+    "embed",
+    "mobile",
+    "m",
+    "print",
+    "printable",
+    "printer",
+    "printversion",
+    "printview",
+    "share",
+    "touch",
+    "wap",
+];
+
+/// Whether an address is one of a version for printers, phones or frames.
+fn is_version(url: &Url) -> bool {
+    let is_word = |word: &str| VERSIONS.iter().any(|version| word.eq_ignore_ascii_case(version));
+    let words = |text: &str| text.split(['/', '.', '-', '_', '=', '&', '?']).any(is_word);
+    let host = url.host_str().unwrap_or_default().split('.').next().unwrap_or_default();
+    is_word(host) || words(url.path()) || url.query().is_some_and(words)
 }
 
 impl Ord for Rank {
@@ -173,7 +209,9 @@ mod tests {
             rank("http://long-name-of-a-host.example/", false),
             rank("http://a.example/x", false),
             rank("http://a.example/x?sid=7", false),
-            rank("http://a.example/x?sid=7&print=1", false),
+            rank("http://a.example/x?sid=7&b=1", false),
+            rank("http://a.example/print/x", false),
+            rank("http://m.a.example/xyz.amp.html", false),
         ];
         assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
         let early = Rank::new("http://a.example/y", false, "2025", 1);

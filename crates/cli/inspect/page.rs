@@ -104,7 +104,7 @@ pub(super) fn texts(entry: &Discarded, texts: &Texts) -> Markup {
     if entry.level.as_deref() == Some("text") {
         return html! {
             p { "The two texts are equal." }
-            @if let Some(text) = texts.kept(entry) { div.diff { div.card { @for line in text.lines() { p { (line) } } } } }
+            @if let Some(text) = texts.kept(entry) { div.diff { div.card { @for line in text.lines() { p { (escape(line)) } } } } }
         };
     }
     match (texts.kept(entry), texts.discarded(entry)) {

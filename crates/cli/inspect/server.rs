@@ -111,7 +111,8 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
+        // `no-referrer` would have browsers call the origin of our own forms null.
+        (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

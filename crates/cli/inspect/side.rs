@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use crate::duplicates::{Piece, diff};
+use crate::output::escape;
 
 /// Beyond this time the rest is shown as changed.
 const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
@@ -38,7 +39,7 @@ pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
 
 fn equal(lines: &[&str]) -> Markup {
     let shown = |lines: &[&str]| {
-        html! { @for line in lines { div.row role="row" { div role="cell" { (line) } div role="cell" { (line) } } } }
+        html! { @for line in lines { div.row role="row" { div role="cell" { (escape(line)) } div role="cell" { (escape(line)) } } } }
     };
     if lines.len() <= 2 * CONTEXT + 1 {
         return shown(lines);
@@ -59,8 +60,8 @@ fn changed(old: &str, new: &str) -> Markup {
             div role="cell" {
                 @for piece in &pieces {
                     @match piece {
-                        Piece::Both(text) => (text),
-                        Piece::Old(text) => del { (text) },
+                        Piece::Both(text) => (escape(text)),
+                        Piece::Old(text) => del { (escape(text)) },
                         Piece::New(_) => {},
                     }
                 }
@@ -68,8 +69,8 @@ fn changed(old: &str, new: &str) -> Markup {
             div role="cell" {
                 @for piece in &pieces {
                     @match piece {
-                        Piece::Both(text) => (text),
-                        Piece::New(text) => ins { (text) },
+                        Piece::Both(text) => (escape(text)),
+                        Piece::New(text) => ins { (escape(text)) },
                         Piece::Old(_) => {},
                     }
                 }

@@ -150,9 +150,9 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
             }
         }
         div.charts {
-            (columns("Hamming distance of the pairs (hatched: the largest that a table proposes)", &distances, &stats.distances,
+            (columns("Hamming distance of the pairs (dashed: the largest that a table proposes)", &distances, &stats.distances,
                 Some((f64::from(policy.distance) + 1.0, format!("k = {}", policy.distance)))))
-            (columns("Similarity of the pairs (hatched: what is asked for on one host)", &classes, &stats.similarities,
+            (columns("Similarity of the pairs (dashed: what is asked for on one host)", &classes, &stats.similarities,
                 Some((policy.similarity_same_site * CLASSES as f64, format!("{}", policy.similarity_same_site)))))
             (columns("Discarded a day", &names, &counts, None))
             (bars("Kinds", &kinds))

@@ -1,0 +1,254 @@
+//! The local web page, asked as a browser would and as an enemy would.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::duplicates::crawled;
+use crate::support::{Bench, Server, code, crawl, html, prose, text};
+
+/// A running `crawl inspect`. It ends with the test.
+#[derive(Debug)]
+pub(crate) struct Inspect {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Inspect {
+    pub(crate) fn start(bench: &Bench) -> Self {
+        let mut child = crawl()
+            .args(["inspect", "--listen", "127.0.0.1:0", "--data"])
+            .arg(bench.data())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    /// The whole answer to a request.
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let host = if headers.contains("Host:") {
+            String::new()
+        } else {
+            format!("Host: {}\r\n", self.address)
+        };
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\n{host}{headers}Connection: close\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        text(&answer)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> String {
+        self.ask("GET", path, "", "")
+    }
+
+    fn post(&self, headers: &str, body: &str) -> String {
+        let headers = format!("Content-Type: application/x-www-form-urlencoded\r\n{headers}");
+        self.ask("POST", "/change", &headers, body)
+    }
+}
+
+impl Drop for Inspect {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn token(page: &str) -> String {
+    page.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn pages_answer_and_a_form_restores_without_any_script() {
+    let (bench, _server) = crawled();
+    let inspect = Inspect::start(&bench);
+    for (path, wanted) in [
+        ("/", "What was saved"),
+        ("/list", "3 discarded pages"),
+        ("/list?text=print&sort=similarity", "1 discarded pages"),
+        ("/clusters", "2 clusters"),
+        ("/skipped", "URLs were not fetched"),
+        ("/search?q=river", "Search the kept pages"),
+        ("/style.css", "color-scheme"),
+        ("/script.js", "addEventListener"),
+    ] {
+        let page = inspect.get(path);
+        assert!(page.starts_with("HTTP/1.1 200") && page.contains(wanted), "{path}: {page}");
+        for header in [
+            "content-security-policy: default-src 'none'",
+            "x-content-type-options: nosniff",
+            "referrer-policy: same-origin",
+        ] {
+            assert!(page.to_ascii_lowercase().contains(header), "{path}: {header}");
+        }
+    }
+    let id = bench.id_of("/print/one");
+    let page = inspect.get(&format!("/page/{id}"));
+    assert!(page.contains("<ins>rivulet</ins>") && page.contains("<del>river</del>"), "{page}");
+    let form = |action: &str| format!("token={}&id={id}&action={action}", token(&page));
+    let answer = inspect.post("", &form("restore"));
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    assert!(
+        inspect
+            .get(&format!("/page/{id}?done=restore"))
+            .contains("Restored: the page is in the index")
+    );
+    assert_eq!(bench.found("rivulet").len(), 1);
+    assert!(inspect.get("/list?restored=1").contains("1 discarded pages"));
+    assert!(inspect.post("", &form("discard")).starts_with("HTTP/1.1 303"));
+    assert_eq!(bench.found("rivulet").len(), 0);
+    assert!(inspect.post("", &form("keep")).starts_with("HTTP/1.1 303"));
+    assert!(inspect.get(&format!("/page/{id}")).contains("this page is the one that is kept"));
+    assert!(inspect.post("", &form("destroy")).starts_with("HTTP/1.1 400"));
+    for (path, status) in [
+        ("/page/999999", "400"),
+        ("/nothing", "404"),
+        ("/page/x", "400"),
+        ("/list?distance=x", "400"),
+    ] {
+        let answer = inspect.get(path);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn nobody_else_can_change_or_read_anything() {
+    let (bench, _server) = crawled();
+    let inspect = Inspect::start(&bench);
+    let id = bench.id_of("/print/one");
+    let token = token(&inspect.get(&format!("/page/{id}")));
+    let form = format!("token={token}&id={id}&action=restore");
+    for (headers, body, status) in [
+        ("", format!("token=&id={id}&action=restore"), "403"),
+        ("", format!("token={}&id={id}&action=restore", "0".repeat(32)), "403"),
+        ("Origin: http://evil.example\r\n", form.clone(), "403"),
+        ("Origin: null\r\n", form.clone(), "403"),
+        ("Sec-Fetch-Site: cross-site\r\n", form.clone(), "403"),
+        ("Host: evil.example\r\n", form.clone(), "421"),
+        ("", format!("{form}&x={}", "y".repeat(100_000)), "413"),
+    ] {
+        let answer = inspect.post(headers, &body);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers}: {answer}");
+    }
+    assert_eq!(bench.found("rivulet"), [""; 0]);
+    // A name that someone lets point here is told nothing.
+    let answer = inspect.ask("GET", "/list", "Host: rebind.example:7878\r\n", "");
+    assert!(answer.starts_with("HTTP/1.1 421") && !answer.contains("discarded pages"), "{answer}");
+    assert!(
+        inspect
+            .get(&format!("/change?token={token}&id={id}&action=restore"))
+            .starts_with("HTTP/1.1 405")
+    );
+    let output = crawl()
+        .args(["inspect", "--listen", "0.0.0.0:0", "--data"])
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("loopback"), "{}", text(&output.stderr));
+}
+
+/// A site whose titles, texts and addresses are made to break out of a page.
+pub(crate) fn hostile_site() -> Server {
+    let evil =
+        "</title><script>document.title='owned'</script><img src=x onerror=document.title='owned'>";
+    let body = prose(7, 14);
+    let page = |title: &str, more: &str| {
+        html(format!(
+            "<title>{}</title><main><h1>T</h1><p>{body}</p><p>{}</p></main>",
+            title.replace('<', "&lt;"),
+            more.replace('<', "&lt;")
+        ))
+    };
+    let link = "/a\"><script>document.title='owned'</script>?x='onmouseover=alert(1)";
+    let path = "/a%22%3E%3Cscript%3Edocument.title='owned'%3C/script%3E?x=%27onmouseover=alert(1)";
+    Server::start(
+        [
+            (
+                "/".to_owned(),
+                html(format!(
+                    "<p>{}</p><a href=/o>o</a><a href='{}'>x</a>",
+                    prose(8, 14),
+                    link.replace('\'', "&#39;")
+                )),
+            ),
+            ("/o".to_owned(), page("Plain \u{202e}title", "")),
+            (path.to_owned(), page(evil, &format!("\u{1b}[31m{evil} \u{202e}"))),
+        ]
+        .into(),
+    )
+}
+
+#[test]
+fn what_the_web_wrote_is_text_in_page_and_report() {
+    let (bench, server) = (Bench::new(), hostile_site());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let rows = bench.rows(&[]);
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    let inspect = Inspect::start(&bench);
+    let report = bench.path("report.html");
+    bench.run(&["duplicates", "report", report.to_str().unwrap()]);
+    let report = std::fs::read_to_string(report).unwrap();
+    for loads in ["href=\"/", "<link", "<img", "<script", "@import", "url("] {
+        assert!(!report.contains(loads), "it loads nothing: {loads}");
+    }
+    let pair = inspect.get(&format!("/page/{}", rows[0]["id"]));
+    for page in [
+        inspect.get("/list"),
+        inspect.get("/clusters"),
+        inspect.get("/search?q=when"),
+        pair,
+        report,
+    ] {
+        assert!(!page.contains("<script>document") && !page.contains("<img"), "{page}");
+        assert!(!page.contains('\u{202e}') && !page.contains('\u{1b}'), "{page}");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_rows_stay_quick() {
+    let (bench, _server) = crawled();
+    let mut log = std::fs::read_to_string(bench.data().join("discarded.jsonl")).unwrap();
+    let line = log.lines().next().unwrap().to_owned();
+    let row: serde_json::Value = serde_json::from_str(&line).unwrap();
+    for id in 1000..101_000u64 {
+        let mut row = row.clone();
+        row["id"] = id.into();
+        row["url"] = format!("http://h{}.example/page/{id}", id % 500).into();
+        row["host"] = format!("h{}.example", id % 500).into();
+        row["title"] = format!("Page number {id}").into();
+        log.push_str(&format!("{row}\n"));
+    }
+    std::fs::write(bench.data().join("discarded.jsonl"), log).unwrap();
+    let inspect = Inspect::start(&bench);
+    for (path, wanted) in [
+        ("/", "100,003"),
+        ("/list", "100,003 discarded pages"),
+        ("/list?page=1999", "page 2000 of 2001"),
+        ("/list?text=number+100999", "1 discarded pages"),
+        ("/list?host=h7.example&sort=similarity", "200 discarded pages"),
+        ("/clusters", "clusters"),
+        ("/page/100999", "Page number 100999"),
+    ] {
+        let started = Instant::now();
+        let page = inspect.get(path);
+        assert!(page.contains(wanted), "{path}: {}", &page[..page.len().min(2000)]);
+        // A generous bound, for machines are slow under load.
+        assert!(started.elapsed() < Duration::from_secs(5), "{path}: {:?}", started.elapsed());
+    }
+    let started = Instant::now();
+    assert_eq!(bench.rows(&["--host", "h7.example"]).len(), 200);
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+}
