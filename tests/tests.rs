@@ -17,6 +17,8 @@ mod bad_input;
 mod commands;
 // The log of discarded pages: seen, understood, taken back.
 mod duplicates;
+// What one crawl found, used by the next.
+mod feed;
 // The local web page, asked by hand and by a browser.
 mod browser;
 mod inspect;

@@ -259,6 +259,30 @@ pub(crate) enum Duplicates {
     /// What other thresholds would change, from what is stored; --apply does it without fetching
     #[command(after_help = "Example:\n  crawl duplicates recheck --distance 2 --similarity 0.7")]
     Recheck(RecheckArgs),
+    /// The log as JSONL or CSV; with --feed for other crawls, so that they need not fetch what was found
+    #[command(
+        after_help = "Examples:\n  crawl duplicates export -o log.jsonl\n  crawl duplicates export --feed a.feed.gz"
+    )]
+    Export {
+        /// A file that `crawl duplicates import` reads, and FILE.filter beside it
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["output", "csv"])]
+        feed: Option<PathBuf>,
+        /// A file [default: stdout]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// A table for spreadsheets
+        #[arg(long)]
+        csv: bool,
+        #[command(flatten)]
+        data: Data,
+    },
+    /// Take in what another crawl found: those pages are left out, but for checks
+    Import {
+        /// A file of `crawl duplicates export --feed`
+        feed: PathBuf,
+        #[command(flatten)]
+        data: Data,
+    },
     /// The log as one HTML file to send to somebody
     Report {
         /// The file

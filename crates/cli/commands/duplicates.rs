@@ -1,12 +1,14 @@
 //! `crawl duplicates list` and `clusters`.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::args::ListArgs;
+use crate::args::{Data, ListArgs};
 use crate::crawl::Discarded;
 use crate::data::must_exist;
 use crate::duplicates::{Order, Row, Rows};
@@ -49,6 +51,26 @@ pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
     Ok(found)
 }
 
+/// The whole log, into a file or to stdout.
+pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8> {
+    must_exist(&data.data)?;
+    let rows = Rows::open(&data.data)?;
+    let mut out: Box<dyn Write> = match output {
+        Some(path) if path != Path::new("-") => Box::new(BufWriter::new(
+            File::create(path).with_context(|| path.display().to_string())?,
+        )),
+        _ => Box::new(BufWriter::new(std::io::stdout().lock())),
+    };
+    if csv {
+        return table(&rows, rows.all().iter(), &mut out);
+    }
+    for row in rows.all() {
+        writeln!(out, "{}", json_row(&rows, &rows.entry(row)?)?)?;
+    }
+    out.flush()?;
+    Ok(COMPLETE)
+}
+
 pub(super) fn list(args: &ListArgs) -> Result<u8> {
     let data = &args.data.data;
     must_exist(data)?;
@@ -59,7 +81,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     let page = found.iter().skip(args.offset).take(limit);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if args.csv {
-        return csv(&rows, page, &mut out);
+        return table(&rows, page, &mut out);
     }
     let mut shown = 0usize;
     for row in page {
@@ -125,7 +147,7 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
     Ok(())
 }
 
-fn csv<'a>(rows: &Rows, page: impl Iterator<Item = &'a Row>, out: &mut impl Write) -> Result<u8> {
+fn table<'a>(rows: &Rows, page: impl Iterator<Item = &'a Row>, out: &mut impl Write) -> Result<u8> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([
         "id",

@@ -11,6 +11,7 @@ mod explain;
 mod explain_url;
 pub(crate) mod export;
 mod extract;
+mod feed;
 mod find;
 mod input;
 mod main_job;
@@ -50,6 +51,13 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             Duplicates::Restore(args) => change::restore(&args, common.quiet),
             Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
             Duplicates::Recheck(args) => recheck::run(&args),
+            Duplicates::Export { feed: Some(feed), data, .. } => {
+                feed::export(&feed, &data.data, common.quiet)
+            }
+            Duplicates::Export { output, csv, data, .. } => {
+                duplicates::export(output.as_deref(), csv, data)
+            }
+            Duplicates::Import { feed, data } => feed::import(&feed, &data.data, common.quiet),
             Duplicates::Report { file, pairs, data } => {
                 crate::inspect::report(&file, pairs, &data.data)
             }

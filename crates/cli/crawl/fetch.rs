@@ -9,6 +9,7 @@ use hapax_frontier::{EntryKind, Frontier, Lease, host_key, url_key};
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
+use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::stats::{Budget, Stats};
@@ -29,6 +30,11 @@ pub(super) enum Message {
     Clean {
         lease: Lease,
         target: Url,
+    },
+    /// Another crawl found it to be a duplicate.
+    Claimed {
+        lease: Lease,
+        claim: Claim,
     },
     /// It is still what was fetched before.
     Unchanged {
@@ -84,6 +90,7 @@ pub(super) struct Shared {
     pub(super) delay: Duration,
     pub(super) retry_wait: Duration,
     pub(super) rules: HostRules,
+    pub(super) feeds: Arc<Feeds>,
     pub(super) sitemaps: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
@@ -158,6 +165,12 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 Message::Clean { lease: lease(), target }
             }
         };
+    }
+    if lease.entry.kind == EntryKind::Page
+        && let Some(claim) = shared.feeds.claim(&shared.frontier, &url)
+        && shared.feeds.is_followed(&claim, &url)
+    {
+        return Message::Claimed { lease, claim };
     }
     let known =
         if shared.recrawl { validators(&shared.frontier, &url) } else { Validators::default() };

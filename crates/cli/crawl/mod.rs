@@ -3,6 +3,7 @@
 mod apply;
 mod commit;
 mod decide;
+mod feeds;
 mod fetch;
 mod log;
 mod missing;
@@ -21,6 +22,7 @@ mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts};
 pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
+pub(crate) use feeds::{CLAIM, TRUST};
 pub(crate) use log::Discarded;
 pub(crate) use page::{Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document};
 pub(crate) use robots::remembered as remembered_robots;

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
 use super::commit::{Committer, Parts};
+use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work};
 use super::missing::MissingPages;
 use super::patterns::Patterns;
@@ -73,6 +74,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let committer = Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
+    let feeds = Arc::new(Feeds::read(&frontier)?);
     let links_only = settings.links_only;
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let shared = Arc::new(Shared {
@@ -87,6 +89,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         delay: settings.delay()?,
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         rules: HostRules::default(),
+        feeds: Arc::clone(&feeds),
         sitemaps: !settings.no_sitemaps,
         links_only,
         recrawl: job.recrawl || committer.recrawl,
@@ -114,10 +117,13 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
         patterns: Patterns::default(),
         missing: MissingPages::default(),
+        feeds: Arc::clone(&feeds),
+        claims: OpenClaims::default(),
         runtime: runtime.handle().clone(),
         looked: Instant::now(),
     };
     writer.seed(&job.seeds)?;
+    writer.remember_claims()?;
     if job.other_rules {
         writer.reconsider()?;
     }
@@ -216,6 +222,7 @@ async fn schedule(
                     if active == 0
                         && control.active.load(Relaxed) == 0
                         && counts.queued <= counts.deferred
+                        && shared.feeds.open.load(Relaxed) == 0
                     {
                         break Stop::Complete;
                     }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::commit::{Committer, Outcome};
+use super::feeds::{Feeds, OpenClaims};
 use super::fetch::Message;
 use super::log::Skipped;
 use super::missing::MissingPages;
@@ -35,6 +36,8 @@ pub(super) struct Writer {
     pub(super) max_redirects: u8,
     pub(super) patterns: Patterns,
     pub(super) missing: MissingPages,
+    pub(super) feeds: Arc<Feeds>,
+    pub(super) claims: OpenClaims,
     pub(super) runtime: tokio::runtime::Handle,
     /// When the spool was looked into.
     pub(super) looked: Instant,
@@ -191,7 +194,12 @@ impl Writer {
 
     /// Queues that went to disk can be read back only after a commit.
     fn idle_commit(&mut self) -> Result<bool> {
-        let idle = self.control.active.load(Relaxed) == 0 && self.frontier.is_dirty();
+        let quiet = self.control.active.load(Relaxed) == 0;
+        let counts = self.frontier.counts();
+        if quiet && counts.queued <= counts.deferred && self.settle_claims()? {
+            return Ok(true);
+        }
+        let idle = quiet && self.frontier.is_dirty();
         if idle {
             self.committer.commit(false)?;
         }
@@ -252,6 +260,7 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
+            Message::Claimed { lease, claim } => self.claimed(lease, &claim),
             Message::Unchanged { lease, response } => self.committer.unchanged(&lease, &response),
             Message::Page(page) => {
                 let lease = page.lease.as_ref().map(|lease| (lease.host.clone(), lease.entry.kind));
@@ -345,6 +354,7 @@ impl Writer {
             self.committer.unused(&page);
         } else {
             let outcome = self.committer.page(&page)?;
+            self.check_claims(&page.url, &outcome)?;
             self.patterns
                 .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
         }
@@ -382,7 +392,7 @@ impl Writer {
         self.push(target, from.depth, hops)
     }
 
-    fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+    pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
         match self.rules.admit(url, depth) {
             None => Ok(()),
             Some(Ok(url)) => {
@@ -402,7 +412,9 @@ impl Writer {
                     self.frontier.mark(&url)?;
                     return self.committer.skip(url.as_str(), "near-duplicates", &why);
                 }
-                self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;
+                if !self.left_to_feed(&url, depth)? {
+                    self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;
+                }
                 Ok(())
             }
             Some(Err((url, reason, detail))) => {
