@@ -7,8 +7,9 @@ mod rng;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S] | crash-crawl [--cycles N] | hostile | mutants [NAME] [--limit N]
+const USAGE: &str = "usage: cargo xtask crash [--cycles N] [--seed S] | crash-crawl [--cycles N] | discards [--rows N] | hostile | mutants [NAME] [--limit N]
   crash-crawl   kills a whole crawl N times (default 100); it must end like an undisturbed one
+  discards      how long the commands and pages over a log of N discards take (default 10^6)
   hostile       servers that mean harm: each has an outcome; what honest hosts keep of their pages/s
   mutants plants each bug of crates/dedup/tests/mutants in a copy of the sources, and fails
           unless the tests notice
@@ -26,6 +27,10 @@ fn main() -> ExitCode {
         Some("crash-crawl") => tests(
             &["resume::a_crawl_killed_again_and_again"],
             &[("CRAWL_KILLS", number("--cycles", 100).to_string())],
+        ),
+        Some("discards") => tests(
+            &["inspect::a_hundred_thousand_rows"],
+            &[("DISCARDS", number("--rows", 1_000_000).to_string())],
         ),
         Some("hostile") => tests(&["hostile", "--include-ignored"], &[]),
         Some("mutants") => {
