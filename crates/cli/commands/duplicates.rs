@@ -21,12 +21,15 @@ const FEW: usize = 1000;
 const FEW_COPIES: usize = 5;
 
 /// A row as `list --json` prints it: the line of the log, and when it was restored.
-pub(crate) fn json_row(rows: &Rows, entry: &Discarded) -> Result<Value> {
+pub(crate) fn json_row(rows: &Rows, line: &Row, entry: &Discarded) -> Result<Value> {
     let mut row = serde_json::to_value(entry)?;
     if let Some(object) = row.as_object_mut() {
         object.insert("restored".into(), rows.decisions.restored(entry.id).into());
         if rows.decisions.took_over(entry.id) {
             object.insert("kept_now".into(), true.into());
+        }
+        if let Some(url) = rows.compared_with(line)? {
+            object.insert("compared_with".into(), url.into());
         }
     }
     Ok(row)
@@ -65,7 +68,7 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
         return table(&rows, rows.all().iter(), &mut out);
     }
     for row in rows.all() {
-        writeln!(out, "{}", json_row(&rows, &rows.entry(row)?)?)?;
+        writeln!(out, "{}", json_row(&rows, row, &rows.entry(row)?)?)?;
     }
     out.flush()?;
     Ok(COMPLETE)
@@ -87,7 +90,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     for row in page {
         let entry = rows.entry(row)?;
         if args.json {
-            writeln!(out, "{}", json_row(&rows, &entry)?)?;
+            writeln!(out, "{}", json_row(&rows, row, &entry)?)?;
         } else {
             if shown == 0 {
                 writeln!(

@@ -19,12 +19,12 @@ const NARROWEST: usize = 60;
 pub(super) fn run(page: &str, json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let rows = Rows::open(data)?;
-    let (_, entry) = rows.find(page)?;
+    let (found, entry) = rows.find(page)?;
     let texts = Texts::open(data);
     let (own, other) = (texts.discarded(&entry), texts.kept(&entry));
     let mut out = std::io::stdout().lock();
     if json {
-        let mut row = json_row(&rows, &entry)?;
+        let mut row = json_row(&rows, &found, &entry)?;
         if let Some(object) = row.as_object_mut() {
             object.insert("reason".into(), reason(&entry).into());
             object.insert("text".into(), json!(own));
@@ -41,6 +41,9 @@ pub(super) fn run(page: &str, json: bool, data: &Path) -> Result<u8> {
         line(&entry.time, 30)
     )?;
     writeln!(out, "kept       {}", line(&entry.of.url, 150))?;
+    if let Some(url) = rows.compared_with(&found)? {
+        writeln!(out, "compared   {}  (the better page took its place since)", line(&url, 120))?;
+    }
     writeln!(out, "why        {}", reason(&entry))?;
     if !entry.title.is_empty() {
         writeln!(out, "title      {}", line(&entry.title, 150))?;

@@ -34,10 +34,11 @@ pub(crate) fn dedup_document<'a>(page: &'a PageWork, key: &'a [u8]) -> Document<
     }
 }
 
-/// What has no host belongs to no site but its own.
+/// Files of a folder are mostly one site's pages; what else has no host is a site of its own.
 pub(crate) fn site_of(url: &Url, key: &[u8]) -> u64 {
     match url.host() {
         Some(_) => HASH.hash(hapax_frontier::host_key(url).as_bytes()),
+        None if url.scheme() == "file" => HASH.hash(b"file:"),
         None => HASH.hash(key),
     }
 }

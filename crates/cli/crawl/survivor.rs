@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use anyhow::Result;
-use hapax_dedup::Neighbour;
+use hapax_dedup::{Level, Neighbour};
 use hapax_fetch::warc::format_time;
 use hapax_index::StoredPage;
 use url::Url;
@@ -70,6 +70,9 @@ impl Rank {
     }
 }
 
+/// A page takes the place of another only if they are at least so much alike.
+const MIN_SIMILARITY: f64 = 0.8;
+
 /// Words of an address that tell a version of a page that has another, plainer one.
 const VERSIONS: [&str; 12] = [
     "amp",
@@ -114,6 +117,10 @@ impl Committer {
         let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
         let names = page.document.canonical.as_ref().map(Url::as_str);
         if page.key.is_some() || names == Some(&other) || self.decisions.chosen(&other) {
+            return Ok(false);
+        }
+        // Other pages were discarded for that one: they must be like this one too.
+        if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
             return Ok(false);
         }
         let own = Rank::new(

@@ -218,6 +218,17 @@ impl Rows {
 
     /// The line of a row, with the page that stands for it now.
     pub(crate) fn entry(&self, row: &Row) -> Result<Discarded> {
+        let mut entry = self.line(row)?;
+        if let Some((id, url)) = self.decisions.survivor(row.of) {
+            entry.of.id = Some(id);
+            entry.of.url = url.to_owned();
+            entry.of.warc = None;
+        }
+        Ok(entry)
+    }
+
+    /// The line of a row, as it was written.
+    fn line(&self, row: &Row) -> Result<Discarded> {
         let mut log = self.log.borrow_mut();
         let reader = log.as_mut().context("discarded.jsonl")?;
         // Rows in order are read from one buffer.
@@ -225,13 +236,15 @@ impl Rows {
         reader.seek_relative(row.offset.wrapping_sub(here).cast_signed())?;
         let mut line = Vec::new();
         reader.read_until(b'\n', &mut line)?;
-        let mut entry = parse(&line, &self.path, row.offset)?;
-        if let Some((id, url)) = self.decisions.survivor(row.of) {
-            entry.of.id = Some(id);
-            entry.of.url = url.to_owned();
-            entry.of.warc = None;
+        parse(&line, &self.path, row.offset)
+    }
+
+    /// The page that a row was compared with, where another one stands for it now.
+    pub(crate) fn compared_with(&self, row: &Row) -> Result<Option<String>> {
+        if self.decisions.survivor(row.of).is_none() {
+            return Ok(None);
         }
-        Ok(entry)
+        Ok(Some(self.line(row)?.of.url))
     }
 
     /// The newest row of an id or URL.

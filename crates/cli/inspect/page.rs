@@ -27,7 +27,8 @@ pub(super) fn show(
     done: Option<&str>,
     token: &str,
 ) -> Result<Markup> {
-    let (_, entry) = rows.find(&id.to_string())?;
+    let (row, entry) = rows.find(&id.to_string())?;
+    let compared = rows.compared_with(&row)?;
     let restored = rows.decisions.restored(id);
     let took_over = rows.decisions.took_over(id);
     let button = |action: &str, key: &str, text: &str, main: bool| {
@@ -55,7 +56,7 @@ pub(super) fn show(
             }
         }
         h1 { @if entry.title.is_empty() { "(no title)" } @else { (escape(&entry.title)) } }
-        (pair(&entry, restored, took_over))
+        (pair(&entry, compared.as_deref(), restored, took_over))
         div.actions {
             @if entry.kind != "alias" && !took_over {
                 @if restored.is_some() {
@@ -73,7 +74,12 @@ pub(super) fn show(
 }
 
 /// The facts of a pair.
-pub(super) fn pair(entry: &Discarded, restored: Option<&str>, took_over: bool) -> Markup {
+pub(super) fn pair(
+    entry: &Discarded,
+    compared: Option<&str>,
+    restored: Option<&str>,
+    took_over: bool,
+) -> Markup {
     let quoted = |list: &[String]| {
         let list: Vec<String> =
             list.iter().map(|shingle| format!("“{}”", escape(shingle))).collect();
@@ -83,6 +89,7 @@ pub(super) fn pair(entry: &Discarded, restored: Option<&str>, took_over: bool) -
         dl.facts {
             dt { "discarded" } dd { (link(&entry.url)) }
             dt { "kept" } dd { (link(&entry.of.url)) }
+            @if let Some(url) = compared { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
             dt { "why" } dd { span.tag { (escape(&entry.kind)) } " " (escape(&reason(entry))) }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {

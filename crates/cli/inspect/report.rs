@@ -34,7 +34,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
                     span.tag { (escape(&entry.kind)) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
-                (pair(&entry, None, false))
+                (pair(&entry, rows.compared_with(row)?.as_deref(), None, false))
                 (texts(&entry, &stored))
             }
         });
