@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::process::Stdio;
+use std::time::Duration;
 
 use crate::support::{Bench, code, crawl, json_lines, printed, prose, text, write};
 
@@ -301,9 +302,9 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
         let line = serde_json::json!({"id": name, "url": format!("http://a.example/{name}"), "path": path});
         lines.push_str(&format!("{line}\n"));
     }
-    let mut child = std::process::Command::new("sh")
-        .args(["-c", "ulimit -v 524288 && exec \"$0\" dedup --data \"$1\""])
-        .arg(crawl().get_program())
+    let mut child = crawl()
+        .arg("dedup")
+        .arg("--data")
         .arg(bench.data())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -311,7 +312,18 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
         .spawn()
         .unwrap();
     child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    // Private memory, looked at again and again while it runs.
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0u64;
+    while child.try_wait().unwrap().is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let anonymous = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kib = anonymous.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(kib.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(peak < 256 << 10, "{} MiB", peak >> 10);
     assert_eq!(text(&output.stdout).lines().count(), 5);
 }

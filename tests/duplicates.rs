@@ -336,3 +336,176 @@ fn without_an_archive_a_near_duplicate_cannot_come_back_and_says_so() {
     assert!(text(&output.stderr).contains("--no-warc"), "{}", text(&output.stderr));
     bench.checked();
 }
+
+/// Pages of a folder through `crawl pages`, in the order of their names.
+fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
+    let folder = bench.path("tree");
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut lines = String::new();
+    for (url, body) in pages {
+        lines.push_str(&format!(
+            "{}\n",
+            serde_json::json!({"id": url, "url": url, "html": format!("<title>T</title><main><h1>T</h1>{body}</main>")})
+        ));
+    }
+    let mut child = crawl()
+        .args(["pages", "-", "-q", "--data"])
+        .arg(bench.data())
+        .args(flags)
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+fn paragraph(text: &str) -> String {
+    format!("<p>{text}</p>")
+}
+
+#[test]
+fn an_equal_copy_comes_back_with_its_own_text_though_another_page_stands_for_it_now() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    let changed = one.replacen("river", "rivulet", 1);
+    let (x, a, p) =
+        ("http://a.example/long/path/x", "http://b.example/long/path/copy", "http://a.example/p");
+    stored(&bench, &[(x, paragraph(&one)), (a, paragraph(&one)), (p, paragraph(&changed))], &[]);
+    assert_eq!(bench.found("when"), [p]);
+    let id = bench.id_of("/copy");
+    let row = bench.rows(&["--match", "copy"]).remove(0);
+    assert_eq!((row["of"]["url"].as_str(), row["compared_with"].as_str()), (Some(p), Some(x)));
+    let shown: Value =
+        serde_json::from_str(&bench.run(&["duplicates", "show", &id, "--json"])).unwrap();
+    assert!(shown["of_text"].as_str().unwrap().contains("rivulet"), "{shown}");
+    assert!(!shown["text"].as_str().unwrap().contains("rivulet"), "{shown}");
+    bench.run(&["duplicates", "restore", &id]);
+    assert_eq!(bench.found("rivulet"), [p], "the copy never had that word");
+    assert_eq!(bench.found("when"), [p, a]);
+    bench.checked();
+}
+
+#[test]
+fn what_was_discarded_for_a_restored_page_follows_when_that_is_undone() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    let near = one.replacen("river", "rivulet", 1);
+    let [x, a, c] =
+        ["http://a.example/x", "http://a.example/long/a", "http://a.example/longer/still/c"];
+    stored(&bench, &[(x, paragraph(&one)), (a, paragraph(&near))], &[]);
+    let id = bench.id_of("/a");
+    bench.run(&["duplicates", "restore", &id]);
+    stored(&bench, &[(c, paragraph(&near))], &[]);
+    assert_eq!(bench.rows(&["--match", "still/c"])[0]["of"]["url"], a);
+    bench.run(&["duplicates", "restore", &id, "--undo"]);
+    assert_eq!(bench.rows(&["--match", "still/c"])[0]["of"]["url"], x);
+    let again = crawl()
+        .args(["duplicates", "restore", &id, "--undo", "--data"])
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&again), 1, "once is enough");
+    bench.run(&["duplicates", "restore", &bench.id_of("still/c")]);
+    assert_eq!(bench.found("rivulet"), [c]);
+    bench.checked();
+}
+
+#[test]
+fn what_a_person_restored_is_left_alone_by_rechecks_and_better_pages() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    let [x, a, b] =
+        ["http://a.example/x", "http://a.example/longer/a", "http://a.example/longer/b"];
+    stored(&bench, &[(x, paragraph(&one)), (a, paragraph(&one)), (b, paragraph(&one))], &[]);
+    bench.run(&["duplicates", "restore", "--all"]);
+    assert_eq!(bench.found("when").len(), 3);
+    let said = bench.run(&["duplicates", "recheck", "--distance", "3", "--apply"]);
+    assert!(said.contains("0 pages more would be kept, 0 more discarded"), "{said}");
+    assert_eq!(bench.found("when").len(), 3);
+    bench.checked();
+}
+
+#[test]
+fn a_job_without_an_index_takes_out_what_it_discards() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    stored(&bench, &[("http://a.example/long/path/x", paragraph(&one))], &[]);
+    stored(&bench, &[("http://a.example/p", paragraph(&one))], &["--no-index"]);
+    bench.checked();
+    assert_eq!(bench.rows(&[]).len(), 1);
+}
+
+#[test]
+fn a_page_that_was_kept_and_replaced_is_asked_for_whole_and_comes_back_when_the_other_changes() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+    let changed = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&changed);
+    let server = Server::answering(
+        Arc::new(move |path, head| {
+            let page = |seed| article("T", &prose(seed, 14), "");
+            match path {
+                "/" => html(format!("<p>{}</p><a href=/x>x</a><a href=/copy>c</a>", prose(9, 14))),
+                "/x" if head.contains("if-none-match") => {
+                    Page { status: "304 Not Modified", headers: String::new(), body: Vec::new() }
+                }
+                "/x" => {
+                    Page { headers: "Content-Type: text/html\r\nETag: \"x\"\r\n".into(), ..page(1) }
+                }
+                "/copy" if now.load(SeqCst) => page(2),
+                "/copy" => page(1),
+                _ => crate::support::missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    bench.run(&["duplicates", "keep", &server.url("/copy")]);
+    changed.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
+    assert_eq!(bench.found("when"), [server.url("/"), server.url("/copy"), server.url("/x")]);
+    assert_eq!(bench.summary()["pages"]["indexed"], 3, "{}", bench.summary());
+    assert!(json_lines(bench.run(&["duplicates", "clusters", "--json"]).as_bytes()).is_empty());
+    bench.checked();
+}
+
+#[test]
+fn a_forgotten_host_is_not_asked_again_and_its_pages_do_not_come_back() {
+    let (bench, server) = crawled();
+    let host = format!("127.0.0.1:{}", server.port);
+    bench.run(&["forget", &host]);
+    let before = server.asked().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/"), server.url("/one")], &["--recrawl"])), 0);
+    assert_eq!(server.asked().len(), before);
+    stored(&bench, &[(&server.url("/one"), paragraph(&prose(1, 14)))], &[]);
+    assert_eq!(bench.found("when"), [""; 0]);
+    let nothing = crawl()
+        .args(["forget", "http://a.example/", "--data"])
+        .arg(bench.path("tree"))
+        .output()
+        .unwrap();
+    assert_eq!(code(&nothing), 1);
+    assert!(!bench.path("tree").join("dedup").exists());
+    bench.checked();
+}
+
+#[test]
+fn a_host_is_found_by_its_name_alone_on_https_too() {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    stored(
+        &bench,
+        &[("https://a.example/x", paragraph(&one)), ("https://a.example/longer", paragraph(&one))],
+        &[],
+    );
+    assert_eq!(bench.rows(&["--host", "A.example"]).len(), 1);
+    assert_eq!(bench.run(&["export", "--host", "a.example"]).lines().count(), 1);
+    assert_eq!(
+        json_lines(
+            bench.run(&["search", "when", "--json", "--limit", "9223372036854775807"]).as_bytes()
+        )
+        .len(),
+        1
+    );
+}

@@ -225,10 +225,16 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
             }
             "/sitemap.xml" => missing(),
             // Whatever is asked for: the words change, the status does not say so.
-            path => html(format!(
-                "<title>Sorry</title><p>Sorry, there is nothing at {path}. {}</p>",
-                prose(99, 6)
-            )),
+            path => {
+                if path.starts_with("/gone") {
+                    // What the host says to the probe is known by then.
+                    std::thread::sleep(Duration::from_millis(500));
+                }
+                html(format!(
+                    "<title>Sorry</title><p>Sorry, there is nothing at {path}. {}</p>",
+                    prose(99, 6)
+                ))
+            }
         }),
         Duration::ZERO,
     );

@@ -109,9 +109,9 @@ pub(crate) enum Command {
         /// Words, all wanted; "a phrase"; -without; a OR b
         #[arg(required = true)]
         query: Vec<String>,
-        /// Results
-        #[arg(long, default_value_t = 10)]
-        limit: usize,
+        /// Results [default: 10, with --json all]
+        #[arg(long)]
+        limit: Option<usize>,
         /// One JSON object a line
         #[arg(long)]
         json: bool,

@@ -32,6 +32,7 @@ pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)
         policy: settings.policy()?,
         warc: false,
         index: data.join("index").join("meta.json").exists(),
+        skips: false,
         keep_duplicates: false,
     };
     let committer = Committer::open(&folder, &parts, None, Arc::new(Stats::default()))?;
@@ -47,6 +48,15 @@ pub(crate) fn change(data: &Path, request: &Request) -> Result<Answer> {
         committer.close()?;
         Ok(true)
     })
+}
+
+/// A change must not begin a data directory by a slip of the hand.
+fn holds_pages(data: &Path) -> Result<()> {
+    must_exist(data)?;
+    if data.join("crawl.toml").exists() || data.join("dedup").exists() {
+        return Ok(());
+    }
+    Err(coded(USAGE, format!("{} holds no crawl: nothing to change there", data.display())))
 }
 
 fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
@@ -68,7 +78,7 @@ fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
 
 pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
     let data = &args.list.data.data;
-    must_exist(data)?;
+    holds_pages(data)?;
     let rows = Rows::open(data)?;
     let mut ids = Vec::new();
     for page in &args.pages {
@@ -141,7 +151,7 @@ fn filtered(args: &ListArgs) -> bool {
 }
 
 pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
-    must_exist(data)?;
+    holds_pages(data)?;
     let rows = Rows::open(data)?;
     let (_, entry) = rows.find(page)?;
     let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
@@ -150,9 +160,13 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
 }
 
 pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
-    must_exist(data)?;
+    holds_pages(data)?;
     let url_or_host = match Url::parse(what) {
-        Ok(url) if what.contains("://") => url.to_string(),
+        Ok(url) if what.contains("://") => {
+            hapax_frontier::normalize(&url, &hapax_frontier::UrlLimits::default())
+                .map_or(url, |normal| normal)
+                .to_string()
+        }
         _ => host(what)?,
     };
     let answer = change(data, &Request::Forget { url_or_host })?;

@@ -93,6 +93,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
         policy: settings.policy()?,
         warc: false,
         index: false,
+        skips: true,
         keep_duplicates: all_matches,
     };
     let data = DataDir::open(root)?;

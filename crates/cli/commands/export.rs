@@ -25,8 +25,15 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
         let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));
+        let is_wanted = |host: String, wanted: &str| {
+            host.eq_ignore_ascii_case(wanted)
+                || host.strip_suffix(":443").is_some_and(|host| host.eq_ignore_ascii_case(wanted))
+        };
         args.language.as_ref().is_none_or(|language| *language == page.language)
-            && args.host.as_ref().is_none_or(|wanted| host().is_ok_and(|host| host == *wanted))
+            && args
+                .host
+                .as_ref()
+                .is_none_or(|wanted| host().is_ok_and(|host| is_wanted(host, wanted)))
     };
     let mut failure = None;
     let mut each = |write: &mut dyn FnMut(&StoredPage, u64) -> Result<()>| -> Result<()> {

@@ -68,13 +68,7 @@ pub(super) fn resume(
     common: &Common,
 ) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
-    let mut settings = flags.or(saved.settings.clone());
-    let before = &saved.settings;
-    let other_rules = settings.scope != before.scope
-        || settings.max_depth != before.max_depth
-        || settings.include != before.include
-        || settings.exclude != before.exclude
-        || seeds.iter().any(|seed| !saved.seeds.iter().any(|old| old == seed.as_str()));
+    let mut settings = flags.or(saved.settings);
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     for seed in seeds {
         if !all.contains(&seed) {
@@ -83,8 +77,16 @@ pub(super) fn resume(
     }
     ask_for_contact(&all, &mut settings, common.quiet);
     data.save(all.iter().map(Url::to_string).collect(), &settings)?;
+    let rules = format!(
+        "{:?} {:?} {:?} {:?} {}",
+        settings.scope,
+        settings.max_depth,
+        settings.include,
+        settings.exclude,
+        all.len()
+    );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    crawl(data, &Job { seeds: all, settings, progress, recrawl, other_rules })
+    crawl(data, &Job { seeds: all, settings, progress, recrawl, rules })
 }
 
 /// Who crawls strangers' hosts should say whom to ask about it: a person is asked, once.

@@ -42,6 +42,7 @@ pub(super) fn run(
         policy,
         warc: !settings.no_warc,
         index: !settings.no_index,
+        skips: true,
         keep_duplicates: false,
     };
     let stats = Arc::new(Stats::default());
@@ -50,10 +51,12 @@ pub(super) fn run(
     let limits = settings.page_limits()?;
     let mut line =
         Line { committer, limits, chunk: Vec::new(), bad: 0, skipped: 0, done: 0, known: 0 };
+    line.committer.apply_spool()?;
     for path in files {
         line.path(path)?;
     }
     line.flush()?;
+    line.committer.apply_spool()?;
     line.committer.commit(true)?;
     let Line { committer, bad, skipped, done, known, .. } = line;
     committer.close()?;
@@ -242,6 +245,7 @@ impl Line {
     }
 
     fn flush(&mut self) -> Result<()> {
+        self.committer.apply_spool()?;
         let chunk = std::mem::take(&mut self.chunk);
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);

@@ -11,9 +11,9 @@ use super::change::alone;
 use crate::args::RecheckArgs;
 use crate::crawl::Committer;
 use crate::data::must_exist;
-use crate::duplicates::{Request, Rows};
-use crate::exit::{COMPLETE, LOCKED, coded};
-use crate::output::{line, number};
+use crate::duplicates::{Request, Rows, Texts};
+use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
+use crate::output::{escape, line, number};
 
 /// Changes shown to a person.
 const FEW: usize = 20;
@@ -69,6 +69,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             }
         }
     }
+    let mut not = Vec::new();
     if args.apply {
         let ids: Vec<u64> = changes
             .iter()
@@ -76,10 +77,12 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             .filter_map(|change| by_url.get(&*String::from_utf8_lossy(&change.record.key)).copied())
             .collect();
         // What takes the place of a duplicate comes first: another may be discarded for it.
-        committer.apply(&Request::Restore { ids }, "recheck")?;
+        let answer = committer.apply(&Request::Restore { ids }, "recheck")?;
+        not = answer.not;
+        let texts = Texts::open(data);
         for change in &changes {
             if let Some((of, near)) = &change.of {
-                committer.discard_kept(&change.record.key, &of.key, near)?;
+                committer.discard_kept(&texts, &change.record.key, &of.key, near)?;
             }
         }
         committer.commit(true)?;
@@ -99,10 +102,14 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         )?;
     }
     out.flush()?;
-    Ok(COMPLETE)
+    for why in &not {
+        writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
+    }
+    Ok(if not.is_empty() { COMPLETE } else { BAD_INPUT })
 }
 
-/// Decides about every stored page anew: first what is kept, in order, then what was discarded.
+/// Decides about every stored page anew: first what people chose, then what is kept, in order, then
+/// what was discarded.
 fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
     let options =
         Options { policy, recipe: committer.recipe().name().to_owned(), ..Options::default() };
@@ -110,16 +117,26 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
     let mut places: HashMap<u64, Record> = HashMap::new();
     let mut changes = Vec::new();
     let snapshot = committer.store().snapshot();
-    for discarded in [false, true] {
+    let decisions = committer.decisions();
+    for pass in 0..3 {
+        let discarded = pass == 2;
         for record in snapshot.records() {
             let record = record?;
-            if record.of.is_some() != discarded || record.tokens == 0 {
+            let url = String::from_utf8_lossy(&record.key).into_owned();
+            // Nobody but the person takes that back.
+            let settled = decisions.chosen(&url) || decisions.was_restored(&url);
+            let turn = match record.of {
+                Some(_) => 2,
+                None if settled => 0,
+                None => 1,
+            };
+            if turn != pass || record.tokens == 0 {
                 continue;
             }
-            let url = String::from_utf8_lossy(&record.key).into_owned();
             let document = record.document();
             let mut best = None;
-            for near in tables.matches(&document)? {
+            let matches = if pass == 0 { Vec::new() } else { tables.matches(&document)? };
+            for near in matches {
                 let Some(of) = places.get(&near.id) else { continue };
                 if !committer.distinct(&url, &String::from_utf8_lossy(&of.key)) {
                     best = Some((of.clone(), near));

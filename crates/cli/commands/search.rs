@@ -13,9 +13,10 @@ use crate::duplicates::Rows;
 use crate::exit::COMPLETE;
 use crate::output::{colour, line};
 
-pub(super) fn run(query: &str, limit: usize, json: bool, data: &Path) -> Result<u8> {
+pub(super) fn run(query: &str, limit: Option<usize>, json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let searcher = Searcher::open(&data.join("index"), jieba)?;
+    let limit = limit.unwrap_or(if json { usize::MAX } else { 10 });
     let (hits, total) = searcher.search(query, limit)?;
     let copies = super::export::copies(&Rows::open(data)?);
     let copies = |id: u64| copies.get(&id).copied().unwrap_or(0);

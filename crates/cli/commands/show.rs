@@ -21,7 +21,7 @@ pub(super) fn run(page: &str, json: bool, data: &Path) -> Result<u8> {
     let rows = Rows::open(data)?;
     let (found, entry) = rows.find(page)?;
     let texts = Texts::open(data);
-    let (own, other) = (texts.discarded(&entry), texts.kept(&entry));
+    let (own, other) = (texts.discarded(&entry, &rows.line(&found)?), texts.kept(&entry));
     let mut out = std::io::stdout().lock();
     if json {
         let mut row = json_row(&rows, &found, &entry)?;
@@ -64,7 +64,7 @@ pub(super) fn run(page: &str, json: bool, data: &Path) -> Result<u8> {
     }
     match (own, other) {
         _ if entry.kind == "alias" => {}
-        _ if entry.level.as_deref() == Some("text") => {
+        (Some(own), Some(other)) if own == other => {
             writeln!(out, "\nThe two texts are equal.")?;
         }
         (Some(own), Some(other)) => {

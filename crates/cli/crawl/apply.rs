@@ -1,5 +1,6 @@
 //! What people decide about discarded pages, done: in the same stores, logs and order as a page.
 
+use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -11,10 +12,12 @@ use url::Url;
 
 use super::commit::{Committer, round};
 use super::decide::{examples, stored_page};
+use super::fetch::VALIDATORS;
 use super::log::{Discarded, DiscardedOf};
 use super::summary::Summary;
+use super::survivor::Rank;
 use crate::data::DataDir;
-use crate::duplicates::{Action, Answer, Decision, Request, Rows, Spool, Texts};
+use crate::duplicates::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
 
 /// A discarded page on its way into the index.
 struct Found {
@@ -25,6 +28,9 @@ struct Found {
     stored_at: String,
     canonical: bool,
 }
+
+/// So many pages are forgotten between two commits.
+const FORGOTTEN_AT_A_TIME: usize = 1000;
 
 /// Why a row cannot be changed, for a person.
 type Refused = String;
@@ -104,11 +110,11 @@ impl Committer {
         id: u64,
         by: &str,
     ) -> Result<Result<(), Refused>> {
-        let entry = match self.row(rows, id) {
-            Ok(entry) => entry,
+        let (entry, line) = match self.row(rows, id) {
+            Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
-        let found = match self.found(texts, &entry)? {
+        let found = match self.found(texts, &entry, &line)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
@@ -121,7 +127,7 @@ impl Committer {
             time: now(),
             action: Action::Restore,
             id: Some(id),
-            url: entry.url,
+            url: name_of(&entry),
             of: Some(entry.of.url),
             new_id: Some(new_id),
             old_id: None,
@@ -135,26 +141,32 @@ impl Committer {
         if self.decisions.restored(id).is_none() {
             return Ok(Err("it was not restored".into()));
         }
-        let Ok((row, entry)) = rows.find(&id.to_string()) else {
+        let Some(row) = rows.by_id(id) else {
             return Ok(Err("no row of discarded.jsonl has this id".into()));
         };
+        let entry = rows.entry(&row)?;
         let (of, _) = rows.kept_for(&row);
         let (Some(own), Some(_)) = (self.store.id_of(key_of(&entry))?, self.store.record(of)?)
         else {
             return Ok(Err("one of the two pages is gone".into()));
         };
         let Some(record) = self.store.record(own)? else { return Ok(Err("it is gone".into())) };
+        if record.of.is_some() {
+            return Ok(Err("it is discarded already".into()));
+        }
         self.forget(own)?;
+        self.forget_validators(&entry.url);
         self.store.insert(&record.document(), Some(of))?;
         self.count(&entry.kind, 1, -1);
         self.decide(&Decision {
             time: now(),
             action: Action::Discard,
             id: Some(id),
-            url: entry.url,
+            url: name_of(&entry),
             of: Some(entry.of.url),
-            new_id: None,
-            old_id: None,
+            // What was discarded for it meanwhile is, from here on, for the other page.
+            new_id: Some(of),
+            old_id: Some(own),
             by: by.to_owned(),
         })?;
         Ok(Ok(()))
@@ -168,8 +180,8 @@ impl Committer {
         id: u64,
         by: &str,
     ) -> Result<Result<(), Refused>> {
-        let mut entry = match self.row(rows, id) {
-            Ok(entry) => entry,
+        let (mut entry, written) = match self.row(rows, id) {
+            Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
         // Another row of the cluster may have been chosen since the rows were read.
@@ -183,13 +195,15 @@ impl Committer {
         let Some(other) = other.filter(|other| other.of.is_none()) else {
             return Ok(Err("the page that was kept is gone".into()));
         };
-        let found = match self.found(texts, &entry)? {
+        let found = match self.found(texts, &entry, &written)? {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
         let kept = texts.kept_page(&entry);
         let kept_text = kept.as_ref().map(|page| page.text.clone());
+        let place_of_other = self.place_of(other.id).map(|(place, _)| place);
         self.forget(other.id)?;
+        self.forget_validators(&String::from_utf8_lossy(&other.key));
         let Some(new_id) = self.store.restore(found.record.id)? else {
             return Ok(Err("it is gone".into()));
         };
@@ -199,6 +213,7 @@ impl Committer {
         let place = Some(found.stored_at.clone()).filter(|place| !place.is_empty());
         let mut line = self.line(&other, other_id, kept, &found.record, new_id, None, None);
         (line.of.url, line.of.warc) = (entry.url.clone(), place);
+        line.warc = line.warc.or(place_of_other);
         (line.shared, line.different) =
             kept_text.map(|text| examples(&text, &found.text)).unwrap_or_default();
         line.key = entry.key.as_ref().map(|_| line.url.clone());
@@ -210,7 +225,7 @@ impl Committer {
             time: now(),
             action: Action::Keep,
             id: Some(id),
-            url: entry.url,
+            url: name_of(&entry),
             of: Some(other_url),
             new_id: Some(new_id),
             old_id: Some(other.id),
@@ -255,38 +270,92 @@ impl Committer {
                 }
             }
         }
+        let wanted: HashSet<u64> = ids.iter().copied().collect();
+        let mut copies: HashMap<u64, Vec<Row>> = HashMap::new();
+        for row in rows.discarded() {
+            let of = rows.kept_for(row).0;
+            if wanted.contains(&of) {
+                copies.entry(of).or_default().push(*row);
+            }
+        }
         let mut removed = 0;
-        for id in ids {
+        for (done, id) in ids.into_iter().enumerate() {
             let Some(record) = self.store.record(id)? else { continue };
-            if record.of.is_none() {
-                let rank = |row: &crate::duplicates::Row| {
-                    let entry = rows.entry(row).ok()?;
-                    let host = rows.host(row);
-                    (!self.decisions.forgotten(&entry.url, host) && entry.kind != "alias")
-                        .then(|| (super::survivor::Rank::of(&entry), row.id))
-                };
-                let copies = rows.discarded().filter(|row| rows.kept_for(row).0 == id);
-                let best = copies.filter_map(rank).max_by(|a, b| a.0.cmp(&b.0));
-                if let Some((_, row)) = best
-                    && let Ok(()) = self.keep_instead(rows, texts, row, by)?
-                {
-                    // It is a discarded page now, under a new number.
+            removed += 1;
+            if record.of.is_none() && record.tokens > 0 {
+                if self.best_copy_instead(
+                    rows,
+                    texts,
+                    copies.remove(&id).unwrap_or_default(),
+                    by,
+                )? {
+                    // It is a discarded page now, under a new number and with a row of its own.
                     if let Some(own) = self.store.id_of(&record.key)? {
                         self.store.delete(own)?;
+                        self.count("near", -1, 0);
+                        self.end_row(own, &String::from_utf8_lossy(&record.key))?;
                     }
-                    removed += 1;
                     continue;
                 }
-                self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
+                self.count("near", 0, -1);
+            } else if record.of.is_some() {
+                self.count("near", -1, 0);
+                self.end_row(id, &String::from_utf8_lossy(&record.key))?;
             }
             self.forget(id)?;
-            removed += 1;
+            if done % FORGOTTEN_AT_A_TIME == FORGOTTEN_AT_A_TIME - 1 {
+                self.commit_as_it_is()?;
+            }
         }
         Ok(removed)
     }
 
+    /// Of a page's copies, the best one that can takes its place.
+    fn best_copy_instead(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        copies: Vec<Row>,
+        by: &str,
+    ) -> Result<bool> {
+        let mut ranked = Vec::new();
+        for row in copies {
+            let entry = rows.entry(&row)?;
+            if entry.kind != "alias" && !self.decisions.forgotten(&entry.url, rows.host(&row)) {
+                ranked.push((Rank::of(&entry), row.id));
+            }
+        }
+        ranked.sort_by(|a, b| b.0.cmp(&a.0));
+        for (_, row) in ranked {
+            if self.keep_instead(rows, texts, row, by)?.is_ok() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The page of a row is another one from here on.
+    pub(super) fn end_row(&mut self, id: u64, url: &str) -> Result<()> {
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Supersede,
+            id: Some(id),
+            url: url.to_owned(),
+            of: None,
+            new_id: None,
+            old_id: None,
+            by: "crawl".to_owned(),
+        })
+    }
+
     /// A page that was kept is discarded for another one, by thresholds given later.
-    pub(crate) fn discard_kept(&mut self, key: &[u8], of: &[u8], near: &Neighbour) -> Result<()> {
+    pub(crate) fn discard_kept(
+        &mut self,
+        texts: &Texts,
+        key: &[u8],
+        of: &[u8],
+        near: &Neighbour,
+    ) -> Result<()> {
         let (Some(own), Some(other)) = (self.store.id_of(key)?, self.store.id_of(of)?) else {
             return Ok(());
         };
@@ -295,9 +364,9 @@ impl Committer {
         else {
             return Ok(());
         };
-        let texts = Texts::open(&self.root);
         let (kept, other_page) = (texts.page(own), texts.page(other));
         self.forget(own)?;
+        self.forget_validators(&String::from_utf8_lossy(key));
         let id = self.store.insert(&record.document(), Some(other))?;
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
         self.count(&line.kind, 1, -1);
@@ -381,6 +450,25 @@ impl Committer {
         self.decisions.forgotten(url.as_str(), host)
     }
 
+    /// The number of the page that stands for a URL, its own if it is kept.
+    pub(super) fn stands_for(&self, url: &str) -> Result<Option<u64>> {
+        let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
+        let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
+        Ok(Some(self.decisions.survivor(of).map_or(of, |(now, _)| now)))
+    }
+
+    /// What people decided.
+    pub(crate) const fn decisions(&self) -> &Decisions {
+        &self.decisions
+    }
+
+    /// A duplicate is always fetched whole, for what it is held against may change.
+    fn forget_validators(&self, url: &str) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, VALIDATORS, Vec::new());
+        }
+    }
+
     /// Whether two pages were declared distinct.
     pub(crate) fn distinct(&self, url: &str, of: &str) -> bool {
         self.decisions.distinct(url, of)
@@ -396,8 +484,10 @@ impl Committer {
     }
 
     /// The row, if its page is discarded now.
-    fn row(&self, rows: &Rows, id: u64) -> Result<Discarded, Refused> {
-        let Ok((_, entry)) = rows.find(&id.to_string()) else {
+    fn row(&self, rows: &Rows, id: u64) -> Result<(Discarded, Discarded), Refused> {
+        let found =
+            rows.by_id(id).and_then(|row| Some((rows.entry(&row).ok()?, rows.line(&row).ok()?)));
+        let Some((entry, line)) = found else {
             return Err("no row of discarded.jsonl has this id".into());
         };
         if entry.kind == "alias" {
@@ -409,11 +499,19 @@ impl Committer {
         if self.decisions.took_over(id) {
             return Err("it is the page that is kept now".into());
         }
-        Ok(entry)
+        if self.decisions.ended(id) {
+            return Err("the page was fetched again since, and is another one now".into());
+        }
+        Ok((entry, line))
     }
 
     /// The page of a row, from archive or index.
-    fn found(&self, texts: &Texts, entry: &Discarded) -> Result<Result<Found, Refused>> {
+    fn found(
+        &self,
+        texts: &Texts,
+        entry: &Discarded,
+        line: &Discarded,
+    ) -> Result<Result<Found, Refused>> {
         let record = match self.store.id_of(key_of(entry))? {
             Some(id) => self.store.record(id)?,
             None => None,
@@ -436,19 +534,34 @@ impl Committer {
         }
         let missing =
             "its text was not kept (--no-warc): only fetching it again would bring it back";
-        if entry.level.as_deref() == Some("text") {
-            // The archive keeps the head only; the text is that of the page that was kept.
-            let Some(kept) = texts.kept_page(entry) else { return Ok(Err(missing.into())) };
-            (found.text, found.stored_at) = (kept.text, kept.stored_at);
-            return Ok(Ok(found));
+        let exact = entry.level.as_deref() == Some("text");
+        if exact && let Some(kept) = texts.kept_page(entry) {
+            // The archive keeps the head only; the text is that of the page it was compared with,
+            // which need not be the one that is kept now.
+            let digest = match entry.of.id {
+                Some(of) => self.store.record(of)?.and_then(|record| record.digest),
+                None => None,
+            };
+            if digest.is_some() && digest == found.record.digest {
+                (found.text, found.stored_at) = (kept.text, kept.stored_at);
+                return Ok(Ok(found));
+            }
         }
+        let (url, place) =
+            if exact { (&line.of.url, &line.of.warc) } else { (&entry.url, &entry.warc) };
         let read = || {
-            let url = Url::parse(&entry.url).ok()?;
-            stored_page(&self.pages_folder, entry.warc.as_deref()?, &url)
+            let url = Url::parse(url).ok()?;
+            stored_page(&self.pages_folder, place.as_deref()?, &url)
         };
-        let Some((document, text)) = read() else { return Ok(Err(missing.into())) };
-        found.text = text;
-        found.title = document.title;
+        let Some((document, basis)) = read() else { return Ok(Err(missing.into())) };
+        if exact && basis.features.digest != found.record.digest {
+            return Ok(Err(missing.into()));
+        }
+        found.text = basis.text;
+        found.stored_at = place.clone().unwrap_or_default();
+        if !exact {
+            found.title = document.title;
+        }
         Ok(Ok(found))
     }
 
@@ -482,6 +595,11 @@ impl Committer {
             }
         });
     }
+}
+
+/// As store and decisions call it.
+fn name_of(entry: &Discarded) -> String {
+    entry.key.clone().unwrap_or_else(|| entry.url.clone())
 }
 
 fn key_of(entry: &Discarded) -> &[u8] {

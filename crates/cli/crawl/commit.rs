@@ -37,6 +37,8 @@ struct PagePosition {
     /// What no other archive is called; in the ids of its records.
     archive: u64,
     decisions: u64,
+    /// Pages that leave the index: done after this commit, and once more at open.
+    leaves_index: Vec<u64>,
 }
 
 /// The same for the frontier's commits.
@@ -53,6 +55,8 @@ struct SkipPosition {
     recrawl: bool,
     /// Pages fetched before it began.
     fetched_before: u64,
+    /// The rules by which URLs were refused.
+    rules: String,
 }
 
 /// Which stores a job uses, and how.
@@ -63,6 +67,8 @@ pub(crate) struct Parts {
     pub(crate) policy: hapax_dedup::Policy,
     pub(crate) warc: bool,
     pub(crate) index: bool,
+    /// Without a frontier: skipped.jsonl is written all the same.
+    pub(crate) skips: bool,
     /// Store duplicates too, so that later documents can match them.
     pub(crate) keep_duplicates: bool,
 }
@@ -85,6 +91,12 @@ pub(crate) struct Committer {
     skipped: Log,
     pub(super) decided: Log,
     pub(super) decisions: Decisions,
+    /// Pages that leave the index with the next commit.
+    pub(super) leaving: Vec<u64>,
+    /// Pages are added to the index; without it, they only leave it.
+    indexes: bool,
+    /// skipped.jsonl is this job's to write, though it has no frontier.
+    skips: bool,
     /// Pages kept since the last commit, without their texts.
     pub(super) recent: BTreeMap<u64, StoredPage>,
     pub(super) root: PathBuf,
@@ -108,6 +120,8 @@ pub(crate) struct Committer {
     pub(super) recrawl: bool,
     /// Pages fetched before that began.
     pub(super) fetched_before: u64,
+    /// The rules by which URLs were refused.
+    pub(super) rules: String,
     pub(super) threshold: u32,
     pub(super) recipe: Recipe,
     before: Duration,
@@ -164,7 +178,12 @@ impl Committer {
             0 => std::hash::RandomState::new().hash_one(pages.warc_length),
             archive => archive,
         };
-        let index = if parts.index { Some(open_index(data, store.next_id())?) } else { None };
+        // Also a job that adds nothing takes out what it discards.
+        let index = if parts.index || data.index().join("meta.json").exists() {
+            Some(open_index(data, store.next_id(), &pages.leaves_index)?)
+        } else {
+            None
+        };
         let warc = if parts.warc {
             let (file, length) = (pages.warc_file.max(1), pages.warc_length);
             let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
@@ -190,6 +209,9 @@ impl Committer {
             decided: open_log(data.root().join("decisions.jsonl"), pages.decisions)?,
             // Read after the log was cut back.
             decisions: Decisions::read(data.root())?,
+            leaving: Vec::new(),
+            indexes: parts.index,
+            skips: parts.skips,
             recent: BTreeMap::new(),
             root: data.root().to_owned(),
             frontier,
@@ -197,7 +219,7 @@ impl Committer {
             pages_folder: data.pages(),
             texts: TextCache::default(),
             kept: BTreeMap::new(),
-            earlier: Searcher::open(&data.index(), jieba).ok().filter(|_| parts.index),
+            earlier: Searcher::open(&data.index(), jieba).ok(),
             archived: (pages.warc_file, pages.warc_length),
             archive_name: archive,
             skipped_elsewhere: pages.skipped,
@@ -205,6 +227,7 @@ impl Committer {
             finished: skips.finished,
             recrawl: skips.recrawl,
             fetched_before: skips.fetched_before,
+            rules: skips.rules,
             threshold: parts.policy.distance,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
@@ -248,7 +271,12 @@ impl Committer {
                 self.finish(page.lease.as_ref());
                 return Ok(Outcome::Known);
             }
-            self.forget(known)?;
+            self.supersede(known, url)?;
+        }
+        if self.decisions.forgotten(url, &host_key(&page.url)) {
+            self.skip(url, "forgotten", "")?;
+            self.unused(page);
+            return Ok(Outcome::Known);
         }
         let document = dedup_document(page, key.as_bytes());
         let mut matches = self.store.matches(&document)?.into_iter();
@@ -303,7 +331,7 @@ impl Committer {
         if let Some(location) = location {
             self.kept.insert(id, (location, page.time));
         }
-        if let Some(index) = &mut self.index {
+        if let Some(index) = self.index.as_mut().filter(|_| self.indexes) {
             index.add(&Page {
                 id,
                 url: page.url.as_str(),
@@ -538,14 +566,23 @@ impl Committer {
         position.discarded = self.discarded.sync().context("discarded.jsonl")?;
         position.decisions = self.decided.sync().context("decisions.jsonl")?;
         let skipped = self.skipped.sync().context("skipped.jsonl")?;
-        if self.frontier.is_none() {
+        if self.frontier.is_none() && self.skips {
             self.skipped_elsewhere = skipped;
         }
         position.skipped = self.skipped_elsewhere;
         if let Some(index) = &mut self.index {
             index.commit(self.store.next_id())?;
         }
+        position.leaves_index = std::mem::take(&mut self.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
+        // A page leaves the index only when the store says so for good: a crash in between leaves
+        // one too many there, which the next open takes out.
+        if let Some(index) = self.index.as_mut().filter(|_| !position.leaves_index.is_empty()) {
+            for &id in &position.leaves_index {
+                index.delete(id)?;
+            }
+            index.commit(self.store.next_id())?;
+        }
         if let Some(frontier) = &self.frontier {
             self.stats.changed_hosts(|host, pages| {
                 frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
@@ -559,6 +596,7 @@ impl Committer {
                 moved_seeds: self.moved_seeds.clone(),
                 recrawl,
                 fetched_before: if recrawl { self.fetched_before } else { 0 },
+                rules: self.rules.clone(),
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }
@@ -584,6 +622,11 @@ impl Committer {
         Some((hit.stored_at, hit.fetched))
     }
 
+    /// What nobody else knows of this data directory.
+    pub(super) const fn secret(&self) -> u64 {
+        self.archive_name
+    }
+
     /// Pages have other numbers in the index than when it was opened for look-ups.
     pub(super) fn look_up_again(&mut self) {
         if self.index.is_some() {
@@ -601,10 +644,13 @@ impl Committer {
     }
 }
 
-fn open_index(data: &DataDir, documents: u64) -> Result<Index> {
+fn open_index(data: &DataDir, documents: u64, leaving: &[u64]) -> Result<Index> {
     let mut index = Index::open(&data.index(), jieba)?;
     // What a crash left ahead of the dedup store would otherwise be indexed twice.
     index.delete_from(documents)?;
+    for &id in leaving {
+        index.delete(id)?;
+    }
     index.commit(documents)?;
     Ok(index)
 }

@@ -90,7 +90,7 @@ fn shingles(text: &str) -> Vec<String> {
 
 /// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
 pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
-    stored_page(pages, place, url).map(|(_, text)| text)
+    stored_page(pages, place, url).map(|(_, basis)| basis.text)
 }
 
 /// The same, and what else the page says.
@@ -98,7 +98,7 @@ pub(crate) fn stored_page(
     pages: &Path,
     place: &str,
     url: &Url,
-) -> Option<(hapax_extract::Document, String)> {
+) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
     let (file, offset) = place.split_once(':')?;
     let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
     let (_, headers, raw) = http_parts(&record.block)?;
@@ -110,6 +110,6 @@ pub(crate) fn stored_page(
         hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
     let content_type = header("content-type");
     let document = read_document(kind(content_type, &body)?, url, content_type, &body);
-    let text = document.basis(|bytes| HASH.hash(bytes)).text;
-    Some((document, text))
+    let basis = document.basis(|bytes| HASH.hash(bytes));
+    Some((document, basis))
 }

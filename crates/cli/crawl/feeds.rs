@@ -43,6 +43,8 @@ pub(super) struct Feeds {
     trust: Mutex<BTreeMap<String, Trust>>,
     /// URLs that are fetched as checks, by feed.
     begun: Mutex<BTreeMap<String, HashSet<u64>>>,
+    /// Who writes a feed cannot know which claims are checked.
+    secret: u64,
     /// Claims that were followed, and whose other page has not come yet.
     pub(super) open: AtomicU64,
 }
@@ -55,8 +57,8 @@ pub(super) struct Claim {
 }
 
 impl Feeds {
-    pub(super) fn read(frontier: &Frontier) -> Result<Self> {
-        let feeds = Self::default();
+    pub(super) fn read(frontier: &Frontier, secret: u64) -> Result<Self> {
+        let feeds = Self { secret, ..Self::default() };
         frontier.notes(TRUST, |name, value| {
             let trust = serde_json::from_slice(value).unwrap_or_default();
             feeds.lock().insert(name.to_owned(), trust);
@@ -82,7 +84,7 @@ impl Feeds {
 
     /// Whether a claim is to be followed without a look, or is one of those that are checked.
     pub(super) fn is_followed(&self, claim: &Claim, url: &Url) -> bool {
-        let key = hapax_frontier::url_key(url.as_str()) as u64;
+        let key = hapax_frontier::url_key(&format!("{} {url}", self.secret)) as u64;
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let begun = begun.entry(claim.feed.clone()).or_default();
         // A URL that was chosen is asked about again when its turn comes.
@@ -205,14 +207,15 @@ impl Writer {
     pub(super) fn check_claims(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
         let alike = !matches!(outcome, Outcome::New);
         let mut ended: Vec<(String, bool)> = Vec::new();
-        for (_, feed) in self.claims.waiting.remove(url.as_str()).unwrap_or_default() {
-            // The page that stands for it came after it: it must be like something.
-            ended.push((feed, alike));
+        for (page, feed) in self.claims.waiting.remove(url.as_str()).unwrap_or_default() {
+            // The page that stands for it came after it: the two must be one.
+            ended.push((feed, self.are_one(&page, url.as_str())?));
         }
         if let Some(claim) = self.feeds.claim(&self.frontier, url) {
             let known = self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_some();
             if alike || known {
-                ended.push((claim.feed, alike));
+                let held = known && self.are_one(url.as_str(), claim.of.as_str())?;
+                ended.push((claim.feed, held));
             } else {
                 let waiting = self.claims.waiting.entry(claim.of.to_string()).or_default();
                 waiting.push((url.to_string(), claim.feed.clone()));
@@ -225,6 +228,12 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Whether one of two pages stands for the other, or a third one for both.
+    fn are_one(&self, url: &str, of: &str) -> Result<bool> {
+        let one = self.committer.stands_for(url)?;
+        Ok(one.is_some() && one == self.committer.stands_for(of)?)
     }
 
     /// Everything that was spared by a feed is fetched after all.

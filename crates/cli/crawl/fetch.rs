@@ -13,6 +13,7 @@ use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::stats::{Budget, Stats};
+use crate::duplicates::Forgotten;
 
 /// What a lease came to.
 #[derive(Debug)]
@@ -91,6 +92,7 @@ pub(super) struct Shared {
     pub(super) retry_wait: Duration,
     pub(super) rules: HostRules,
     pub(super) feeds: Arc<Feeds>,
+    pub(super) forgotten: Arc<Forgotten>,
     pub(super) sitemaps: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
@@ -166,6 +168,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
             }
         };
     }
+    if shared.forgotten.holds(url.as_str(), &lease.host) {
+        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+        return Message::Skip { lease, reason: "forgotten", detail: String::new() };
+    }
     if lease.entry.kind == EntryKind::Page
         && let Some(claim) = shared.feeds.claim(&shared.frontier, &url)
         && shared.feeds.is_followed(&claim, &url)
@@ -220,10 +226,10 @@ async fn answered(
         let more = if down { "; the host is given up for this run" } else { "" };
         return Message::Skip { lease, reason, detail: format!("status {status}{more}") };
     }
-    shared.frontier.free(&lease, took, Instant::now());
     if status == 304 && asked_if_changed {
         return Message::Unchanged { lease, response: Box::new(response) };
     }
+    shared.frontier.free(&lease, took, Instant::now());
     if let Some(target) = response.redirect() {
         return Message::Redirect { lease, target };
     }

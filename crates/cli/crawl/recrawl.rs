@@ -16,7 +16,11 @@ impl Committer {
     pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
         let Some(record) = self.store.record(id)? else { return Ok(false) };
         let of_is_there = match record.of {
-            Some(of) => self.store.record(of)?.is_some(),
+            // The page that was kept may have been replaced by a better one.
+            Some(of) => {
+                let of = self.decisions.survivor(of).map_or(of, |(now, _)| now);
+                self.store.record(of)?.is_some_and(|of| of.of.is_none())
+            }
             None => true,
         };
         Ok(of_is_there && record.digest == page.basis.features.digest)
@@ -26,10 +30,30 @@ impl Committer {
     pub(super) fn forget(&mut self, id: u64) -> Result<()> {
         self.store.delete(id)?;
         self.kept.remove(&id);
-        if let Some(index) = &mut self.index {
-            index.delete(id)?;
+        if self.index.is_some() {
+            self.leaving.push(id);
         }
         Ok(())
+    }
+
+    /// The same of a page that says something else now: counts and log follow.
+    pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
+        let Some(record) = self.store.record(id)? else { return Ok(()) };
+        let kind = match record.of {
+            Some(of) => {
+                let other = self.store.record(of)?.and_then(|other| other.digest);
+                self.end_row(id, url)?;
+                if other.is_some() && other == record.digest { "exact" } else { "near" }
+            }
+            None => "",
+        };
+        self.stats.update(|counts| match kind {
+            "exact" => counts.exact = counts.exact.saturating_sub(1),
+            "near" => counts.near = counts.near.saturating_sub(1),
+            _ if record.tokens > 0 => counts.indexed = counts.indexed.saturating_sub(1),
+            _ => {}
+        });
+        self.forget(id)
     }
 
     /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
@@ -46,7 +70,23 @@ impl Committer {
     /// The server says that a page is still what was fetched before.
     pub(crate) fn unchanged(&mut self, lease: &Lease, response: &Response) -> Result<()> {
         let url = lease.entry.url.as_str();
-        if let Some(id) = self.store.id_of(url.as_bytes())? {
+        let now = std::time::Instant::now();
+        let id = self.store.id_of(url.as_bytes())?;
+        let record = match id {
+            Some(id) => self.store.record(id)?,
+            None => None,
+        };
+        if let (Some(frontier), true) = (&self.frontier, record.is_none_or(|r| r.of.is_some())) {
+            // It became a duplicate since: what it is held against may have changed, so it is asked
+            // for whole.
+            frontier.note(url, VALIDATORS, Vec::new());
+            frontier.put_back(lease.clone(), std::time::Duration::ZERO, now);
+            return Ok(());
+        }
+        if let Some(frontier) = &self.frontier {
+            frontier.free(lease, response.took, now);
+        }
+        if let Some(id) = id {
             let date = self.place_of(id).map(|(_, date)| date);
             let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
             let time = SystemTime::now();

@@ -33,8 +33,9 @@ pub(crate) struct Job {
     pub(crate) progress: bool,
     /// Look at every known page again.
     pub(crate) recrawl: bool,
-    /// The rules are not those of the run before: what it refused may be admitted now.
-    pub(crate) other_rules: bool,
+    /// Scope, depth and patterns, and the seeds they hold for: where these are not those of the run
+    /// before, what it refused may be admitted now.
+    pub(crate) rules: String,
 }
 
 /// Redirects in a row.
@@ -69,12 +70,13 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         policy: settings.policy()?,
         warc: !settings.no_warc && !settings.links_only,
         index: !settings.no_index && !settings.links_only,
+        skips: false,
         keep_duplicates: false,
     };
     let committer = Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
-    let feeds = Arc::new(Feeds::read(&frontier)?);
+    let feeds = Arc::new(Feeds::read(&frontier, committer.secret())?);
     let links_only = settings.links_only;
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let shared = Arc::new(Shared {
@@ -90,6 +92,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         rules: HostRules::default(),
         feeds: Arc::clone(&feeds),
+        forgotten: committer.decisions().all_forgotten(),
         sitemaps: !settings.no_sitemaps,
         links_only,
         recrawl: job.recrawl || committer.recrawl,
@@ -124,9 +127,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     writer.seed(&job.seeds)?;
     writer.remember_claims()?;
-    if job.other_rules {
-        writer.reconsider()?;
-    }
+    writer.reconsider(&job.rules)?;
     if job.recrawl {
         writer.again()?;
     }

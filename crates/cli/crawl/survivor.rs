@@ -116,7 +116,8 @@ impl Committer {
         let Some(record) = self.store.record(best.id)? else { return Ok(false) };
         let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
         let names = page.document.canonical.as_ref().map(Url::as_str);
-        if page.key.is_some() || names == Some(&other) || self.decisions.chosen(&other) {
+        let settled = self.decisions.chosen(&other) || self.decisions.was_restored(&other);
+        if page.key.is_some() || names == Some(&other) || settled {
             return Ok(false);
         }
         // Other pages were discarded for that one: they must be like this one too.
@@ -149,6 +150,7 @@ impl Committer {
     ) -> Result<()> {
         let Some(other) = self.store.record(best.id)? else { return Ok(()) };
         let kept = self.details_of(best.id)?;
+        let place_of_other = self.place_of(best.id).map(|(place, _)| place);
         self.forget(best.id)?;
         self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
         let id = self.store.insert(document, None)?;
@@ -160,6 +162,7 @@ impl Committer {
         let text = kept.as_ref().map(|page| page.text.clone());
         let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));
         line.of.warc = place;
+        line.warc = line.warc.or(place_of_other);
         if let Some(text) = text {
             (line.shared, line.different) = examples(&text, &page.basis.text);
         }

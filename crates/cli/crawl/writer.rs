@@ -75,8 +75,14 @@ impl Writer {
         self.save_summary()
     }
 
-    /// Queues what earlier runs refused and wider rules admit.
-    pub(super) fn reconsider(&mut self) -> Result<()> {
+    /// Queues what earlier runs refused, if the rules are others now.
+    pub(super) fn reconsider(&mut self, rules: &str) -> Result<()> {
+        let before = std::mem::replace(&mut self.committer.rules, rules.to_owned());
+        if before.is_empty() || before == rules {
+            return Ok(());
+        }
+        // Until this has come to its end, the rules of before are the ones that are remembered.
+        self.committer.rules.clone_from(&before);
         let mut queued = 0u64;
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
             Ok(log) => std::io::BufReader::new(log),
@@ -91,13 +97,16 @@ impl Writer {
             }
             let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
             let Ok(url) = Url::parse(&skipped.url) else { continue };
-            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1)) {
-                queued += u64::from(self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?);
-                if queued % AGAIN == AGAIN - 1 {
+            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
+                && self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?
+            {
+                queued += 1;
+                if queued.is_multiple_of(AGAIN) {
                     self.committer.commit(false)?;
                 }
             }
         }
+        rules.clone_into(&mut self.committer.rules);
         self.committer.commit(false)
     }
 
@@ -114,9 +123,11 @@ impl Writer {
                 let url =
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
                 let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
-                if let Some(Ok(url)) = self.rules.admit(&url, 0) {
-                    queued += u64::from(self.frontier.push_again(Entry::page(url, 0))?);
-                    if queued % AGAIN == AGAIN - 1 {
+                if let Some(Ok(url)) = self.rules.admit(&url, 0)
+                    && self.frontier.push_again(Entry::page(url, 0))?
+                {
+                    queued += 1;
+                    if queued.is_multiple_of(AGAIN) {
                         self.committer.commit(false)?;
                     }
                 }
@@ -137,14 +148,16 @@ impl Writer {
     pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Duration> {
         let control = Arc::clone(&self.control);
         let _guard = PanicGuard(Arc::clone(&self.control));
-        let result = self.receive(&mut inbox).and_then(|()| {
-            let counts = self.frontier.counts();
-            let finished = counts.queued == counts.deferred;
-            self.committer.commit(finished)?;
-            let elapsed = self.committer.elapsed();
-            self.committer.close()?;
-            Ok(elapsed)
-        });
+        let result =
+            self.committer.apply_spool().and_then(|_| self.receive(&mut inbox)).and_then(|()| {
+                self.committer.apply_spool()?;
+                let counts = self.frontier.counts();
+                let finished = counts.queued == counts.deferred;
+                self.committer.commit(finished)?;
+                let elapsed = self.committer.elapsed();
+                self.committer.close()?;
+                Ok(elapsed)
+            });
         if result.is_err() {
             control.failed.store(true, Relaxed);
             inbox.close();

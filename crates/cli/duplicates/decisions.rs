@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,8 @@ pub(crate) enum Action {
     Forget,
     /// All pages of a host are.
     ForgetHost,
+    /// The page of a row was fetched again, and is another one now.
+    Supersede,
 }
 
 /// One line of decisions.jsonl.
@@ -49,20 +52,41 @@ pub(crate) struct Decision {
     pub(crate) by: String,
 }
 
+/// URLs and hosts that are not wanted, shared with who fetches.
+#[derive(Debug, Default)]
+pub(crate) struct Forgotten(RwLock<HashSet<String>>);
+
+impl Forgotten {
+    fn add(&self, url_or_host: &str) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(url_or_host.to_owned());
+    }
+
+    /// Whether a page, or its whole host, is not wanted.
+    pub(crate) fn holds(&self, url: &str, host: &str) -> bool {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        // A host without a port is meant whole, for http and https.
+        let plain = host.strip_suffix(":443").unwrap_or(host);
+        !all.is_empty() && (all.contains(url) || all.contains(host) || all.contains(plain))
+    }
+}
+
 /// All decisions, as they stand now.
 #[derive(Debug, Default)]
 pub(crate) struct Decisions {
     /// When a row was restored.
     restored: HashMap<u64, String>,
     /// Rows whose page is the one that is kept now.
-    taken_over: HashSet<u64>,
+    taken_over: HashMap<u64, String>,
+    /// Rows whose page is another one now.
+    ended: HashSet<u64>,
+    /// Pages that a person restored.
+    restored_pages: HashSet<String>,
     /// The number of a page that another one replaced, and that one's number and URL.
     replaced: HashMap<u64, (u64, String)>,
     /// Pages that were declared distinct, both ways.
     distinct: HashMap<String, HashSet<String>>,
-    /// URLs and hosts that are not wanted.
-    forgotten: HashSet<String>,
-    forgotten_hosts: HashSet<String>,
+    /// What is not wanted.
+    forgotten: Arc<Forgotten>,
     /// Pages that a person chose to keep.
     chosen: HashSet<String>,
     /// How many lines and bytes there are.
@@ -105,6 +129,9 @@ impl Decisions {
                     self.restored.insert(id, decision.time.clone());
                 }
                 // What a recheck takes back is not said to be distinct for ever.
+                if decision.by == "person" {
+                    self.restored_pages.insert(url.clone());
+                }
                 if let Some(of) = of.filter(|_| decision.by == "person") {
                     self.distinct.entry(url.clone()).or_default().insert(of.clone());
                     self.distinct.entry(of.clone()).or_default().insert(url.clone());
@@ -114,13 +141,24 @@ impl Decisions {
                 if let Some(id) = decision.id {
                     self.restored.remove(&id);
                 }
+                self.restored_pages.remove(url);
+                if let (Some(old), Some(new), Some(of)) = (decision.old_id, decision.new_id, of) {
+                    self.replaced.insert(old, (new, of.clone()));
+                }
                 if let Some(of) = of {
                     self.distinct.get_mut(url).map(|set| set.remove(of));
                     self.distinct.get_mut(of).map(|set| set.remove(url));
                 }
             }
             Action::Keep => {
-                self.taken_over.extend(decision.id);
+                if let Some(of) = of {
+                    // That one is discarded now, by a row of its own.
+                    self.taken_over.retain(|_, page| page != of);
+                    self.restored_pages.remove(of);
+                }
+                if let Some(id) = decision.id {
+                    self.taken_over.insert(id, url.clone());
+                }
                 if let (Some(old), Some(new)) = (decision.old_id, decision.new_id) {
                     self.replaced.insert(old, (new, url.clone()));
                 }
@@ -131,12 +169,14 @@ impl Decisions {
                     }
                 }
             }
-            Action::Forget => {
-                self.forgotten.insert(url.clone());
+            Action::Supersede => {
+                if let Some(id) = decision.id {
+                    self.restored.remove(&id);
+                    self.taken_over.remove(&id);
+                    self.ended.insert(id);
+                }
             }
-            Action::ForgetHost => {
-                self.forgotten_hosts.insert(url.clone());
-            }
+            Action::Forget | Action::ForgetHost => self.forgotten.add(url),
         }
     }
 
@@ -147,7 +187,17 @@ impl Decisions {
 
     /// Whether the row's page is the one that is kept now.
     pub(crate) fn took_over(&self, id: u64) -> bool {
-        self.taken_over.contains(&id)
+        self.taken_over.contains_key(&id)
+    }
+
+    /// Whether the row's page is another one now.
+    pub(crate) fn ended(&self, id: u64) -> bool {
+        self.ended.contains(&id)
+    }
+
+    /// Whether a person restored this page.
+    pub(crate) fn was_restored(&self, url: &str) -> bool {
+        self.restored_pages.contains(url)
     }
 
     /// The page that stands for `id` now.
@@ -172,11 +222,12 @@ impl Decisions {
 
     /// Whether a page, or its whole host, is not wanted.
     pub(crate) fn forgotten(&self, url: &str, host: &str) -> bool {
-        // A host without a port is meant whole, for http and https.
-        let plain = host.strip_suffix(":443").unwrap_or(host);
-        self.forgotten.contains(url)
-            || self.forgotten_hosts.contains(host)
-            || self.forgotten_hosts.contains(plain)
+        self.forgotten.holds(url, host)
+    }
+
+    /// The same, to be shared.
+    pub(crate) fn all_forgotten(&self) -> Arc<Forgotten> {
+        Arc::clone(&self.forgotten)
     }
 
     /// Whether a person chose this page to be kept.
@@ -217,7 +268,7 @@ mod tests {
         all.add(&keep(7, "a", "b", 1, 20));
         all.add(&keep(8, "c", "a", 20, 30));
         assert_eq!(all.survivor(1), Some((30, "c")));
-        assert!(all.took_over(7) && all.chosen("c") && !all.chosen("a"));
+        assert!(!all.took_over(7) && all.took_over(8) && all.chosen("c") && !all.chosen("a"));
         all.add(&decision(Action::ForgetHost, 0, "h:80", ""));
         assert!(all.forgotten("http://h:80/x", "h:80") && !all.forgotten("x", "g"));
     }

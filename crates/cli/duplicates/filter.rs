@@ -79,7 +79,7 @@ impl Order {
 /// A filter whose words were read.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
-    host: Option<Option<u32>>,
+    host: Option<Vec<u32>>,
     kind: Option<u8>,
     distance: Option<(u8, u8)>,
     similarity: Option<(u16, u16)>,
@@ -115,7 +115,7 @@ impl Filter {
             })
         });
         Ok(Test {
-            host: self.host.as_deref().map(|host| rows.host_number(host)),
+            host: self.host.as_deref().map(|host| rows.host_numbers(host)),
             kind: kind.transpose()?,
             distance: distance.transpose()?,
             similarity: similarity.transpose()?,
@@ -134,7 +134,7 @@ impl Filter {
 impl Test {
     /// Whether a row is wanted.
     pub(crate) fn wants(&self, rows: &Rows, row: &Row) -> Result<bool> {
-        let plain = self.host.is_none_or(|host| host == Some(row.host))
+        let plain = self.host.as_ref().is_none_or(|hosts| hosts.contains(&row.host))
             && self.kind.is_none_or(|kind| kind == row.kind)
             && self.distance.is_none_or(|(low, high)| (low..=high).contains(&row.distance))
             && self.similarity.is_none_or(|(low, high)| (low..=high).contains(&row.similarity))

@@ -10,7 +10,7 @@ mod spool;
 mod texts;
 
 pub(crate) use columns::Columns;
-pub(crate) use decisions::{Action, Decision, Decisions};
+pub(crate) use decisions::{Action, Decision, Decisions, Forgotten};
 pub(crate) use diff::{Piece, diff};
 pub(crate) use filter::{Filter, KINDS, Order};
 pub(crate) use rows::{Row, Rows};

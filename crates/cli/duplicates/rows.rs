@@ -59,6 +59,8 @@ pub(crate) struct Rows {
     /// Hash of its first line, which tells one log from another.
     first: u64,
     log: RefCell<Option<BufReader<File>>>,
+    /// The row of each id, made when it is asked for.
+    places: RefCell<HashMap<u64, usize>>,
     path: PathBuf,
     pub(crate) decisions: Decisions,
 }
@@ -95,6 +97,7 @@ impl Rows {
             covered: 0,
             first: 0,
             log: RefCell::new(log),
+            places: RefCell::default(),
             path,
             decisions,
         }
@@ -132,7 +135,7 @@ impl Rows {
 
     /// Brings rows and decisions up to date.
     pub(crate) fn refresh(&mut self, data: &Path) -> Result<()> {
-        if self.log.borrow().is_none() || self.first_line()? != self.first {
+        if !self.is_same_file() || self.first_line()? != self.first {
             *self = Self::open(data)?;
             return Ok(());
         }
@@ -142,6 +145,22 @@ impl Rows {
             self.decisions = Decisions::read(data)?;
         }
         Ok(())
+    }
+
+    /// Whether the log that is open is the one that lies there: `--fresh` puts another one there.
+    fn is_same_file(&self) -> bool {
+        let log = self.log.borrow();
+        let open = log.as_ref().and_then(|log| log.get_ref().metadata().ok());
+        match (open, std::fs::metadata(&self.path)) {
+            #[cfg(unix)]
+            (Some(open), Ok(there)) => {
+                use std::os::unix::fs::MetadataExt;
+                (open.dev(), open.ino()) == (there.dev(), there.ino())
+            }
+            #[cfg(not(unix))]
+            (Some(open), Ok(there)) => open.created().ok() == there.created().ok(),
+            _ => false,
+        }
     }
 
     fn first_line(&self) -> Result<u64> {
@@ -192,8 +211,11 @@ impl Rows {
         self.hosts.get(number as usize).map_or("", String::as_str)
     }
 
-    pub(crate) fn host_number(&self, host: &str) -> Option<u32> {
-        self.host_numbers.get(host).copied()
+    /// The numbers of a host: one without a port is meant for http and https.
+    pub(crate) fn host_numbers(&self, host: &str) -> Vec<u32> {
+        let host = host.to_lowercase();
+        let names = [host.clone(), format!("{host}:443")];
+        names.iter().filter_map(|name| self.host_numbers.get(name)).copied().collect()
     }
 
     /// All rows, in the order of the log.
@@ -204,7 +226,9 @@ impl Rows {
     /// Rows whose page is discarded now: not restored, and not kept in the place of another.
     pub(crate) fn discarded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| {
-            self.decisions.restored(row.id).is_none() && !self.decisions.took_over(row.id)
+            self.decisions.restored(row.id).is_none()
+                && !self.decisions.took_over(row.id)
+                && !self.decisions.ended(row.id)
         })
     }
 
@@ -219,7 +243,10 @@ impl Rows {
     /// The line of a row, with the page that stands for it now.
     pub(crate) fn entry(&self, row: &Row) -> Result<Discarded> {
         let mut entry = self.line(row)?;
-        if let Some((id, url)) = self.decisions.survivor(row.of) {
+        // A page that took over has nothing that stands for it.
+        if !self.decisions.took_over(row.id)
+            && let Some((id, url)) = self.decisions.survivor(row.of)
+        {
             entry.of.id = Some(id);
             entry.of.url = url.to_owned();
             entry.of.warc = None;
@@ -228,7 +255,7 @@ impl Rows {
     }
 
     /// The line of a row, as it was written.
-    fn line(&self, row: &Row) -> Result<Discarded> {
+    pub(crate) fn line(&self, row: &Row) -> Result<Discarded> {
         let mut log = self.log.borrow_mut();
         let reader = log.as_mut().context("discarded.jsonl")?;
         // Rows in order are read from one buffer.
@@ -241,7 +268,7 @@ impl Rows {
 
     /// The page that a row was compared with, where another one stands for it now.
     pub(crate) fn compared_with(&self, row: &Row) -> Result<Option<String>> {
-        if self.decisions.survivor(row.of).is_none() {
+        if self.decisions.survivor(row.of).is_none() || self.decisions.took_over(row.id) {
             return Ok(None);
         }
         Ok(Some(self.line(row)?.of.url))
@@ -249,11 +276,13 @@ impl Rows {
 
     /// The newest row of an id or URL.
     pub(crate) fn find(&self, page: &str) -> Result<(Row, Discarded)> {
-        let (id, key) = (page.parse::<u64>().ok(), hash(page.as_bytes()));
+        if let Some(id) = page.parse::<u64>().ok()
+            && let Some(row) = self.by_id(id)
+        {
+            return Ok((row, self.entry(&row)?));
+        }
+        let key = hash(page.as_bytes());
         for row in self.rows.iter().rev() {
-            if Some(row.id) == id {
-                return Ok((*row, self.entry(row)?));
-            }
             if row.key == key {
                 let entry = self.entry(row)?;
                 if entry.url == page {
@@ -267,10 +296,21 @@ impl Rows {
         ))
     }
 
+    /// The newest row of an id.
+    pub(crate) fn by_id(&self, id: u64) -> Option<Row> {
+        let mut places = self.places.borrow_mut();
+        if places.len() != self.rows.len() {
+            *places = self.rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
+        }
+        places.get(&id).and_then(|&at| self.rows.get(at)).copied()
+    }
+
     fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(HEAD + WIDTH * self.rows.len());
         let hosts = self.hosts.join("\n");
-        for value in [MAGIC, self.first, self.covered, self.rows.len() as u64, hosts.len() as u64] {
+        // No hosts, or one without a name: the length tells them apart.
+        let length = hosts.len() as u64 + u64::from(!self.hosts.is_empty());
+        for value in [MAGIC, self.first, self.covered, self.rows.len() as u64, length] {
             out.extend(value.to_le_bytes());
         }
         for row in &self.rows {
@@ -283,6 +323,9 @@ impl Rows {
             out.extend([row.distance, row.kind, row.language[0], row.language[1]]);
         }
         out.extend(hosts.as_bytes());
+        if !self.hosts.is_empty() {
+            out.push(b'\n');
+        }
         let sum = crc32fast::hash(&out);
         out.extend(sum.to_le_bytes());
         out
@@ -313,7 +356,7 @@ impl Rows {
         let (rows, names) = content.get(HEAD..).unwrap_or_default().split_at(count * WIDTH);
         let Ok(names) = std::str::from_utf8(names) else { return };
         self.rows = rows.chunks_exact(WIDTH).filter_map(read_row).collect();
-        for host in names.split('\n').filter(|_| !names.is_empty()) {
+        for host in names.strip_suffix('\n').into_iter().flat_map(|names| names.split('\n')) {
             self.number_of(host);
         }
         self.covered = covered;

@@ -79,8 +79,10 @@ impl Spool {
 
     /// A request is done, and durably so.
     pub(crate) fn answer(&self, path: &Path, answer: &Answer) {
-        if let Ok(bytes) = serde_json::to_vec(answer) {
-            let _ = std::fs::write(path.with_extension("answer"), bytes);
+        let name = path.with_extension("answer");
+        let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
+        if let (Ok(bytes), Some(name)) = (serde_json::to_vec(answer), name) {
+            let _ = crate::data::replace(&self.0, &name, &bytes);
         }
         let _ = std::fs::remove_file(path);
     }
@@ -110,7 +112,11 @@ pub(crate) fn submit(
             return serde_json::from_slice(&bytes).context("the answer cannot be read");
         }
         // `false`: another process holds the directory, and will look into the spool.
-        if !alone()? {
+        let done = alone().inspect_err(|_| {
+            // Nobody must find it later and do it then.
+            let _ = std::fs::remove_file(&path);
+        })?;
+        if !done {
             if Instant::now() > until {
                 return Err(coded(
                     USAGE,

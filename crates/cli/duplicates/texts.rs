@@ -40,10 +40,15 @@ impl Texts {
         self.kept_page(entry).map(|page| page.text).or_else(archived)
     }
 
-    /// The text that was discarded; of an equal one the archive keeps the head only.
-    pub(crate) fn discarded(&self, entry: &Discarded) -> Option<String> {
+    /// The text that was discarded. Of an equal one the archive keeps the head only: it is that of the
+    /// page it was compared with, as `line` of the log names it.
+    pub(crate) fn discarded(&self, entry: &Discarded, line: &Discarded) -> Option<String> {
         if entry.level.as_deref() == Some("text") {
-            return self.kept(entry);
+            if line.of.id == entry.of.id {
+                return self.kept(entry);
+            }
+            let url = Url::parse(&line.of.url).ok()?;
+            return stored_text(&self.pages, line.of.warc.as_deref()?, &url);
         }
         let url = Url::parse(&entry.url).ok()?;
         stored_text(&self.pages, entry.warc.as_deref()?, &url)

@@ -68,7 +68,7 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(&entry, &Texts::open(data)))
+        (texts(&entry, &rows.line(&row)?, &Texts::open(data)))
     };
     Ok(frame(&entry.title, "/list", data, body))
 }
@@ -104,17 +104,15 @@ pub(super) fn pair(
 }
 
 /// The two texts, or why they cannot be shown.
-pub(super) fn texts(entry: &Discarded, texts: &Texts) -> Markup {
+pub(super) fn texts(entry: &Discarded, line: &Discarded, texts: &Texts) -> Markup {
     if entry.kind == "alias" {
         return html! { p.dim { "A redirect: there is no text of its own." } };
     }
-    if entry.level.as_deref() == Some("text") {
-        return html! {
+    match (texts.kept(entry), texts.discarded(entry, line)) {
+        (Some(kept), Some(own)) if kept == own => html! {
             p { "The two texts are equal." }
-            @if let Some(text) = texts.kept(entry) { div.diff { div.card { @for line in text.lines() { p { (escape(line)) } } } } }
-        };
-    }
-    match (texts.kept(entry), texts.discarded(entry)) {
+            div.diff { div.card { @for line in own.lines() { p { (escape(line)) } } } }
+        },
         (Some(kept), Some(own)) => side_by_side(&kept, &own),
         _ => html! { p.dim { "The texts were not kept (" code { "--no-warc" } ")." } },
     }

@@ -35,7 +35,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
                 (pair(&entry, rows.compared_with(row)?.as_deref(), None, false))
-                (texts(&entry, &stored))
+                (texts(&entry, &rows.line(row)?, &stored))
             }
         });
     }

@@ -130,6 +130,11 @@ fn what_lies_behind_a_damage_is_read() {
             assert!(damages <= 2);
         }
     }
+    // What looks like a beginning at the very end is none.
+    for end in ["W", "WARC", "\u{1f}"] {
+        assert_eq!(blocks(format!("garbage\nmore\n{end}").into_bytes()).0, [""; 0]);
+    }
+    assert_eq!(blocks([&gzip(record("a1", 2))[..20], &[0x1f]].concat()).0, [""; 0]);
     assert_eq!(blocks(b"\x1f\x8b\x08 noise \x1f\x8b\x08 WARC/".to_vec()).0, [""; 0]);
 }
 

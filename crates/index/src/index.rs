@@ -287,7 +287,9 @@ impl Searcher {
         let query = parser.parse_query(query).map_err(|error| Error::Query(error.to_string()))?;
         let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
             let searcher = self.reader.searcher();
-            let collector = (TopDocs::with_limit(limit.max(1)).order_by_score(), Count);
+            // No more than there are: room for all of them is taken at once.
+            let room = limit.min(usize::try_from(searcher.num_docs()).unwrap_or(limit)).max(1);
+            let collector = (TopDocs::with_limit(room).order_by_score(), Count);
             let (top, count) = searcher.search(&query, &collector)?;
             let mut snippets = SnippetGenerator::create(&searcher, &*query, fields.text)?;
             snippets.set_max_num_chars(SNIPPET);

@@ -138,11 +138,14 @@ fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Resul
                 let place = input.stream_position()?;
                 let mut found = Vec::new();
                 input.by_ref().take(wanted.len() as u64).read_to_end(&mut found)?;
-                input.seek_relative(-(found.len() as i64))?;
+                if found.len() < wanted.len() {
+                    return Ok(None);
+                }
                 if found == wanted {
+                    input.seek_relative(-(found.len() as i64))?;
                     return Ok(Some(place));
                 }
-                input.consume(1);
+                input.seek_relative(1 - found.len() as i64)?;
             }
         }
     }
