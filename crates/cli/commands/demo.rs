@@ -71,6 +71,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         writeln!(out, "  crawl search lighthouse --data {data}")?;
         writeln!(out, "  crawl search 北京 --data {data}")?;
         writeln!(out, "  crawl duplicates list --data {data}")?;
+        writeln!(out, "  crawl inspect --data {data}       the same in a browser")?;
         writeln!(out, "  crawl --seeds seeds.txt          your own seeds, one URL a line")?;
     }
     Ok(summary.code())

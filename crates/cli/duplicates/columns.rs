@@ -128,9 +128,22 @@ impl Columns {
         let mut lines = vec![(String::new(), 0)];
         for (changed, text) in parts {
             let mut open = false;
-            for c in escape(text).chars() {
+            let text = escape(text);
+            // What is left of the word: a line ends before a word that does not fit, if it fits the next.
+            let mut word = 0;
+            for (at, c) in text.char_indices() {
                 let cells = c.width().unwrap_or(0);
                 let reserve = if *changed { cells + 2 * marks } else { cells };
+                let rest = text.get(at..).unwrap_or_default();
+                let begins = word == 0;
+                if begins {
+                    let end = rest.find(' ').unwrap_or(rest.len());
+                    let length = rest.get(..end).unwrap_or_default().chars();
+                    word = length.filter_map(UnicodeWidthChar::width).sum::<usize>();
+                }
+                let ahead = if begins && word < self.width / 2 { word.max(cells) } else { cells };
+                let reserve = reserve - cells + ahead;
+                word = word.saturating_sub(cells);
                 let full = lines.last().is_some_and(|(_, used)| used + reserve > self.width);
                 if full {
                     if open && let Some((line, used)) = lines.last_mut() {
