@@ -301,6 +301,22 @@ pub(crate) struct Settings {
     #[arg(long, help_heading = "Output")]
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) links_only: bool,
+    /// Share the crawl with other workers: a Redis Cluster, redis://HOST:PORT[,HOST:PORT...]
+    #[arg(long, env = "HAPAX_CLUSTER", value_name = "URL", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster: Option<String>,
+    /// The crawl's name there [default: crawl]
+    #[arg(long, env = "HAPAX_CLUSTER_NAME", value_name = "NAME", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_name: Option<String>,
+    /// Pages expected of all workers: above 2e7 ten tables hold them instead of four [default: 1e7]
+    #[arg(long, env = "HAPAX_CLUSTER_PAGES", value_name = "N", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_pages: Option<f64>,
+    /// How long a worker that says nothing keeps what it leased [default: 60s]
+    #[arg(long, env = "HAPAX_CLUSTER_LEASE", value_name = "TIME", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cluster_lease: Option<String>,
 }
 
 impl Settings {
@@ -370,6 +386,10 @@ impl Settings {
             no_warc: self.no_warc || other.no_warc,
             no_index: self.no_index || other.no_index,
             links_only: self.links_only || other.links_only,
+            cluster: self.cluster.or(other.cluster),
+            cluster_name: self.cluster_name.or(other.cluster_name),
+            cluster_pages: self.cluster_pages.or(other.cluster_pages),
+            cluster_lease: self.cluster_lease.or(other.cluster_lease),
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use hapax_fetch::{Fetcher, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Frontier, host_key};
+use hapax_frontier::{DiskFrontier, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
 
@@ -28,7 +28,7 @@ struct Judge {
     fetcher: Fetcher,
     agent: String,
     ignore_robots: Vec<String>,
-    frontier: Option<Frontier>,
+    frontier: Option<DiskFrontier>,
     store: Option<hapax_dedup::Store>,
     runtime: tokio::runtime::Runtime,
 }
@@ -108,7 +108,7 @@ impl Judge {
         // A crawl at work holds both; then only what needs neither is said.
         let frontier = data
             .filter(|data| data.join("frontier").is_dir())
-            .and_then(|data| Frontier::open(&data.join("frontier"), Default::default()).ok());
+            .and_then(|data| DiskFrontier::open(&data.join("frontier"), Default::default()).ok());
         let options = hapax_dedup::Options {
             recipe: settings.recipe()?.name().to_owned(),
             ..hapax_dedup::Options::default()

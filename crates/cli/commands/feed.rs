@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use hapax_frontier::{Frontier, UrlLimits, normalize};
+use hapax_frontier::{DiskFrontier, Frontier, UrlLimits, normalize};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use url::Url;
@@ -136,7 +136,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     // All of it is held against its digest before any of it is believed.
     let entries = read(file, |_, _| Ok(()))?;
     let folder = DataDir::open(data)?;
-    let frontier = Frontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
+    let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
     let payload = frontier.payload()?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The name stands in log lines, before a colon.

@@ -1,6 +1,5 @@
 //! What people decide about discarded pages, done: in the same stores, logs and order as a page.
 
-use std::collections::{HashMap, HashSet};
 use std::time::SystemTime;
 
 use anyhow::Result;
@@ -28,9 +27,6 @@ struct Found {
     stored_at: String,
     canonical: bool,
 }
-
-/// So many pages are forgotten between two commits.
-const FORGOTTEN_AT_A_TIME: usize = 1000;
 
 /// Why a row cannot be changed, for a person.
 type Refused = String;
@@ -122,6 +118,7 @@ impl Committer {
             return Ok(Err("it is gone".into()));
         };
         self.index_again(&entry, &found, new_id)?;
+        self.tell_restored(&entry.url)?;
         self.count(&entry.kind, -1, 1);
         self.decide(&Decision {
             time: now(),
@@ -209,6 +206,7 @@ impl Committer {
         };
         let other_id = self.store.insert(&other.document(), Some(new_id))?;
         self.index_again(&entry, &found, new_id)?;
+        self.tell_better(&String::from_utf8_lossy(&other.key), &entry.url)?;
 
         let place = Some(found.stored_at.clone()).filter(|place| !place.is_empty());
         let mut line = self.line(&other, other_id, kept, &found.record, new_id, None, None);
@@ -234,84 +232,8 @@ impl Committer {
         Ok(Ok(()))
     }
 
-    /// Removes a page or a host's pages; where other copies of a page were discarded, the best of
-    /// them takes its place. Returns how many pages were removed.
-    fn forget_wanted(
-        &mut self,
-        rows: &Rows,
-        texts: &Texts,
-        url_or_host: &str,
-        by: &str,
-    ) -> Result<u64> {
-        let decision = |action| Decision {
-            time: now(),
-            action,
-            id: None,
-            url: url_or_host.to_owned(),
-            of: None,
-            new_id: None,
-            old_id: None,
-            by: by.to_owned(),
-        };
-        let is_url = url_or_host.contains("://");
-        // Said first: no copy that is forgotten too may take a place.
-        self.decide(&decision(if is_url { Action::Forget } else { Action::ForgetHost }))?;
-        let mut ids = Vec::new();
-        if is_url {
-            ids.extend(self.store.id_of(url_or_host.as_bytes())?);
-        } else {
-            for record in self.store.snapshot().records() {
-                let record = record?;
-                let url =
-                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
-                let forgotten = |url: Url| self.decisions.forgotten("", &host_key(&url));
-                if url.is_some_and(forgotten) {
-                    ids.push(record.id);
-                }
-            }
-        }
-        let wanted: HashSet<u64> = ids.iter().copied().collect();
-        let mut copies: HashMap<u64, Vec<Row>> = HashMap::new();
-        for row in rows.discarded() {
-            let of = rows.kept_for(row).0;
-            if wanted.contains(&of) {
-                copies.entry(of).or_default().push(*row);
-            }
-        }
-        let mut removed = 0;
-        for (done, id) in ids.into_iter().enumerate() {
-            let Some(record) = self.store.record(id)? else { continue };
-            removed += 1;
-            if record.of.is_none() && record.tokens > 0 {
-                if self.best_copy_instead(
-                    rows,
-                    texts,
-                    copies.remove(&id).unwrap_or_default(),
-                    by,
-                )? {
-                    // It is a discarded page now, under a new number and with a row of its own.
-                    if let Some(own) = self.store.id_of(&record.key)? {
-                        self.store.delete(own)?;
-                        self.count("near", -1, 0);
-                        self.end_row(own, &String::from_utf8_lossy(&record.key))?;
-                    }
-                    continue;
-                }
-                self.count("near", 0, -1);
-            } else if record.of.is_some() {
-                self.count("near", -1, 0);
-                self.end_row(id, &String::from_utf8_lossy(&record.key))?;
-            }
-            self.forget(id)?;
-            if done % FORGOTTEN_AT_A_TIME == FORGOTTEN_AT_A_TIME - 1 {
-                self.commit_as_it_is()?;
-            }
-        }
-        Ok(removed)
-    }
-
     /// Of a page's copies, the best one that can takes its place.
-    fn best_copy_instead(
+    pub(super) fn best_copy_instead(
         &mut self,
         rows: &Rows,
         texts: &Texts,
@@ -581,7 +503,7 @@ impl Committer {
         Ok(())
     }
 
-    fn count(&self, kind: &str, discarded: i64, indexed: i64) {
+    pub(super) fn count(&self, kind: &str, discarded: i64, indexed: i64) {
         let index = self.index.is_some();
         self.stats.update(|counts| {
             let slot = match kind {
@@ -606,6 +528,6 @@ fn key_of(entry: &Discarded) -> &[u8] {
     entry.key.as_deref().unwrap_or(&entry.url).as_bytes()
 }
 
-fn now() -> String {
+pub(super) fn now() -> String {
     format_time(SystemTime::now())
 }

@@ -9,16 +9,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use hapax_dedup::{Level, Neighbour, Options, Store};
+use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
-use hapax_fetch::warc::{Location, RecordKind, RefersTo, WarcOptions, Writer, format_time};
+use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
-use hapax_index::{Index, Page, Searcher, StoredPage};
+use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 
-use super::decide::{TextCache, dedup_document, examples, stored_text};
-use super::log::{Discarded, DiscardedOf, Log, Skipped};
+use super::decide::{TextCache, dedup_document};
+use super::log::{Log, Skipped};
 use super::page::PageWork;
+use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::{PageCounts, Stats};
 use crate::data::DataDir;
 use crate::duplicates::Decisions;
@@ -91,16 +92,18 @@ pub(crate) struct Committer {
     skipped: Log,
     pub(super) decided: Log,
     pub(super) decisions: Decisions,
+    /// Verdicts of all workers, where there are others.
+    pub(super) shared: Option<Verdicts>,
     /// Pages that leave the index with the next commit.
     pub(super) leaving: Vec<u64>,
     /// Pages are added to the index; without it, they only leave it.
-    indexes: bool,
+    pub(super) indexes: bool,
     /// skipped.jsonl is this job's to write, though it has no frontier.
     skips: bool,
     /// Pages kept since the last commit, without their texts.
     pub(super) recent: BTreeMap<u64, StoredPage>,
     pub(super) root: PathBuf,
-    pub(super) frontier: Option<Arc<Frontier>>,
+    pub(super) frontier: Option<Arc<dyn Frontier>>,
     pub(super) stats: Arc<Stats>,
     pub(super) pages_folder: PathBuf,
     pub(super) texts: TextCache,
@@ -145,7 +148,7 @@ impl Committer {
     pub(crate) fn open(
         data: &DataDir,
         parts: &Parts,
-        frontier: Option<Arc<Frontier>>,
+        frontier: Option<Arc<dyn Frontier>>,
         stats: Arc<Stats>,
     ) -> Result<Self> {
         let options = Options {
@@ -209,6 +212,7 @@ impl Committer {
             decided: open_log(data.root().join("decisions.jsonl"), pages.decisions)?,
             // Read after the log was cut back.
             decisions: Decisions::read(data.root())?,
+            shared: None,
             leaving: Vec::new(),
             indexes: parts.index,
             skips: parts.skips,
@@ -237,7 +241,7 @@ impl Committer {
         };
         committer.stats.restore(pages.counts, skips.counts);
         if let Some(frontier) = &committer.frontier {
-            frontier.notes(HOST_PAGES, |host, pages| {
+            frontier.notes(HOST_PAGES, &mut |host, pages| {
                 let pages = pages.try_into().map_or(0, u64::from_le_bytes);
                 committer.stats.restore_host(host, pages);
             })?;
@@ -268,6 +272,7 @@ impl Committer {
                 if self.recrawl {
                     self.stats.update(|counts| counts.unchanged += 1);
                 }
+                self.tell_known(&dedup_document(page, key.as_bytes()))?;
                 self.finish(page.lease.as_ref());
                 return Ok(Outcome::Known);
             }
@@ -279,10 +284,21 @@ impl Committer {
             return Ok(Outcome::Known);
         }
         let document = dedup_document(page, key.as_bytes());
-        let mut matches = self.store.matches(&document)?.into_iter();
-        let best = match self.decisions.has_distinct(url) {
-            false => matches.next(),
-            true => self.first_alike(url, matches)?,
+        let best = match self.ask_all(&document)? {
+            None => {
+                let mut matches = self.store.matches(&document)?.into_iter();
+                match self.decisions.has_distinct(url) {
+                    false => matches.next(),
+                    true => self.first_alike(url, matches)?,
+                }
+            }
+            Some(Told::New) => None,
+            Some(Told::Duplicate(of)) => Some(of),
+            Some(Told::Taken) => {
+                self.skip(url, "lease-lost", "another worker has fetched it meanwhile")?;
+                self.unused(page);
+                return Ok(Outcome::Known);
+            }
         };
         let time = format_time(page.time);
         let bytes = page.response.body.len() as u64;
@@ -294,7 +310,9 @@ impl Committer {
                 Outcome::New
             }
             Some(best) if self.is_better(page, &best)? => {
+                let other = self.url_of(best.id)?;
                 self.take_over(page, &document, &best)?;
+                self.tell_better(&other, url)?;
                 Outcome::Better
             }
             Some(best) => {
@@ -317,190 +335,6 @@ impl Committer {
         });
         self.finish(page.lease.as_ref());
         Ok(outcome)
-    }
-
-    pub(super) fn keep(
-        &mut self,
-        page: &PageWork,
-        id: u64,
-        time: &str,
-        location: Option<Location>,
-    ) -> Result<()> {
-        self.texts.insert(id, &page.basis.text);
-        let stored_at = location.as_ref().map(place).unwrap_or_default();
-        if let Some(location) = location {
-            self.kept.insert(id, (location, page.time));
-        }
-        if let Some(index) = self.index.as_mut().filter(|_| self.indexes) {
-            index.add(&Page {
-                id,
-                url: page.url.as_str(),
-                title: &page.document.title,
-                text: &page.basis.text,
-                language: page.document.language,
-                fetched: time,
-                stored_at: &stored_at,
-                bytes: page.response.body.len() as u64,
-                canonical: page.document.canonical.as_ref() == Some(&page.url),
-            })?;
-            self.stats.update(|counts| counts.indexed += 1);
-        }
-        self.recent.insert(
-            id,
-            StoredPage {
-                id,
-                url: page.url.to_string(),
-                title: page.document.title.clone(),
-                text: String::new(),
-                language: page.document.language.to_owned(),
-                fetched: time.to_owned(),
-                stored_at,
-                bytes: page.response.body.len() as u64,
-                canonical: page.document.canonical.as_ref() == Some(&page.url),
-            },
-        );
-        Ok(())
-    }
-
-    fn discard(
-        &mut self,
-        page: &PageWork,
-        id: u64,
-        best: &Neighbour,
-        time: String,
-        location: Option<Location>,
-    ) -> Result<()> {
-        let of_url = self.url_of(best.id)?;
-        let canonical = page
-            .document
-            .canonical
-            .as_ref()
-            .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
-        let kind = match best.level {
-            _ if canonical => "canonical",
-            Level::Text => "exact",
-            Level::Hamming | Level::Sketch => "near",
-        };
-        let of_place = self.place_of(best.id).map(|(place, _)| place);
-        let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
-            let url = url::Url::parse(&of_url).ok()?;
-            stored_text(&self.pages_folder, of_place.as_deref()?, &url)
-        });
-        let (shared, different) =
-            other.map(|other| examples(&page.basis.text, &other)).unwrap_or_default();
-        self.discarded.append(&Discarded {
-            time,
-            id,
-            url: page.url.to_string(),
-            kind: kind.to_owned(),
-            of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
-            fingerprint: Some(page.fingerprint.to_string()),
-            of_fingerprint: Some(best.fingerprint.to_string()),
-            distance: Some(best.distance),
-            threshold: Some(self.threshold),
-            similarity: best.similarity.map(round),
-            similarity_threshold: best.similarity_threshold,
-            level: Some(best.level.name().to_owned()),
-            table: best.table,
-            recipe: Some(self.recipe.name().to_owned()),
-            key: page.key.clone(),
-            title: page.document.title.clone(),
-            language: page.document.language.to_owned(),
-            host: host_key(&page.url),
-            bytes: page.response.body.len() as u64,
-            shared,
-            different,
-            canonical: page.document.canonical.as_ref() == Some(&page.url),
-            warc: location.as_ref().map(place),
-        })?;
-        self.stats.update(|counts| match kind {
-            "canonical" => counts.canonical += 1,
-            "exact" => counts.exact += 1,
-            _ => counts.near += 1,
-        });
-        Ok(())
-    }
-
-    pub(super) fn archive(
-        &mut self,
-        page: &PageWork,
-        id: u64,
-        best: Option<&Neighbour>,
-    ) -> Result<Option<Location>> {
-        if self.warc.is_none() {
-            return Ok(None);
-        }
-        let kind = match best {
-            None => RecordKind::Response,
-            Some(best) => {
-                let date = self.place_of(best.id).map(|(_, date)| date);
-                let refers =
-                    RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
-                match best.level {
-                    Level::Text => RecordKind::RevisitIdentical(refers),
-                    _ => RecordKind::RevisitNear(refers),
-                }
-            }
-        };
-        let record_id = self.record_id(id);
-        let Some(warc) = &mut self.warc else { return Ok(None) };
-        let mut told = vec![
-            ("fingerprint", page.fingerprint.to_string()),
-            ("recipe", self.recipe.name().to_owned()),
-            ("charset", page.document.charset.to_owned()),
-            ("language", page.document.language.to_owned()),
-        ];
-        if let Some(lease) = &page.lease {
-            told.push(("depth", lease.entry.depth.to_string()));
-            told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
-        }
-        let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
-        location.map(Some).context("pages/")
-    }
-
-    /// A redirect: logged as an alias of its target.
-    pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
-        let url = lease.entry.url.as_str();
-        if self.store.id_of(url.as_bytes())?.is_none() {
-            let nothing = hapax_dedup::Document {
-                tokens: 0,
-                ..hapax_dedup::Document::new(url.as_bytes(), hapax_dedup::Fingerprint::default())
-            };
-            let id = self.store.insert(&nothing, None)?;
-            let of = DiscardedOf {
-                id: self.store.id_of(target.as_str().as_bytes())?,
-                url: target.to_string(),
-                warc: None,
-            };
-            self.discarded.append(&Discarded {
-                time: format_time(SystemTime::now()),
-                id,
-                url: url.to_owned(),
-                kind: "alias".to_owned(),
-                of,
-                fingerprint: None,
-                of_fingerprint: None,
-                distance: None,
-                threshold: None,
-                similarity: None,
-                similarity_threshold: None,
-                level: None,
-                table: None,
-                recipe: None,
-                key: None,
-                title: String::new(),
-                language: String::new(),
-                host: lease.host.clone(),
-                bytes: 0,
-                shared: Vec::new(),
-                different: Vec::new(),
-                canonical: false,
-                warc: None,
-            })?;
-            self.stats.update(|counts| counts.alias += 1);
-        }
-        self.finish(Some(lease));
-        Ok(())
     }
 
     /// Logs a URL that was not fetched or not used.
@@ -583,6 +417,7 @@ impl Committer {
             }
             index.commit(self.store.next_id())?;
         }
+        self.settle_shared()?;
         if let Some(frontier) = &self.frontier {
             self.stats.changed_hosts(|host, pages| {
                 frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
@@ -640,7 +475,8 @@ impl Committer {
 
     pub(super) fn url_of(&self, id: u64) -> Result<String> {
         let record = self.store.record(id)?;
-        Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
+        let key = record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default();
+        Ok(url_of_key(&key).to_owned())
     }
 }
 

@@ -57,9 +57,9 @@ pub(super) struct Claim {
 }
 
 impl Feeds {
-    pub(super) fn read(frontier: &Frontier, secret: u64) -> Result<Self> {
+    pub(super) fn read(frontier: &dyn Frontier, secret: u64) -> Result<Self> {
         let feeds = Self { secret, ..Self::default() };
-        frontier.notes(TRUST, |name, value| {
+        frontier.notes(TRUST, &mut |name, value| {
             let trust = serde_json::from_slice(value).unwrap_or_default();
             feeds.lock().insert(name.to_owned(), trust);
         })?;
@@ -71,7 +71,7 @@ impl Feeds {
     }
 
     /// The claim about a URL, of a feed that is trusted.
-    pub(super) fn claim(&self, frontier: &Frontier, url: &Url) -> Option<Claim> {
+    pub(super) fn claim(&self, frontier: &dyn Frontier, url: &Url) -> Option<Claim> {
         if self.lock().is_empty() {
             return None;
         }
@@ -99,7 +99,7 @@ impl Feeds {
     }
 
     /// A check has ended; whether the feed is distrusted by that.
-    fn checked(&self, frontier: &Frontier, feed: &str, held: bool) -> bool {
+    fn checked(&self, frontier: &dyn Frontier, feed: &str, held: bool) -> bool {
         let mut all = self.lock();
         let trust = all.entry(feed.to_owned()).or_default();
         let before = trust.is_lost();
@@ -192,7 +192,7 @@ impl Writer {
 
     /// Whether a URL that nobody met before is left out by a feed.
     pub(super) fn left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool> {
-        let Some(claim) = self.feeds.claim(&self.frontier, url) else { return Ok(false) };
+        let Some(claim) = self.feeds.claim(&*self.frontier, url) else { return Ok(false) };
         if self.frontier.knows(url.as_str())? || !self.feeds.is_followed(&claim, url) {
             return Ok(false);
         }
@@ -211,7 +211,7 @@ impl Writer {
             // The page that stands for it came after it: the two must be one.
             ended.push((feed, self.are_one(&page, url.as_str())?));
         }
-        if let Some(claim) = self.feeds.claim(&self.frontier, url) {
+        if let Some(claim) = self.feeds.claim(&*self.frontier, url) {
             let known = self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_some();
             if alike || known {
                 let held = known && self.are_one(url.as_str(), claim.of.as_str())?;
@@ -223,7 +223,7 @@ impl Writer {
             }
         }
         for (feed, held) in ended {
-            if self.feeds.checked(&self.frontier, &feed, held) {
+            if self.feeds.checked(&*self.frontier, &feed, held) {
                 self.distrust(&feed)?;
             }
         }

@@ -81,7 +81,7 @@ const MAX_VALIDATOR: usize = 256;
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) fetcher: Fetcher,
-    pub(super) frontier: Arc<Frontier>,
+    pub(super) frontier: Arc<dyn Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) agent: String,
     pub(super) page_limits: hapax_extract::Limits,
@@ -173,13 +173,13 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
     if lease.entry.kind == EntryKind::Page
-        && let Some(claim) = shared.feeds.claim(&shared.frontier, &url)
+        && let Some(claim) = shared.feeds.claim(&*shared.frontier, &url)
         && shared.feeds.is_followed(&claim, &url)
     {
         return Message::Claimed { lease, claim };
     }
     let known =
-        if shared.recrawl { validators(&shared.frontier, &url) } else { Validators::default() };
+        if shared.recrawl { validators(&*shared.frontier, &url) } else { Validators::default() };
     let started = Instant::now();
     let response = match shared.fetcher.get_if_changed(&url, &known).await {
         Ok(response) => response,
@@ -324,7 +324,7 @@ async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
 }
 
 /// By what the stored copy of a URL is known.
-fn validators(frontier: &Frontier, url: &Url) -> Validators {
+fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {
     let note = frontier.note_of(url.as_str(), VALIDATORS).ok().flatten().unwrap_or_default();
     let note = String::from_utf8(note).unwrap_or_default();
     let (etag, last_modified) = note.split_once('\n').unwrap_or_default();

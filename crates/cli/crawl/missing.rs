@@ -37,7 +37,7 @@ impl MissingPages {
     }
 
     /// Takes in a page that should not exist.
-    pub(super) fn learn(&mut self, frontier: &Frontier, host: &str, page: &PageWork) {
+    pub(super) fn learn(&mut self, frontier: &dyn Frontier, host: &str, page: &PageWork) {
         let Some(digest) = page.basis.features.digest else { return };
         let mut note = digest.to_vec();
         note.extend(page.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
@@ -48,7 +48,7 @@ impl MissingPages {
     /// Whether a page looks like the answer of its host to an address that does not exist.
     pub(super) fn looks_like(
         &mut self,
-        frontier: &Frontier,
+        frontier: &dyn Frontier,
         host: &str,
         page: &PageWork,
     ) -> Result<bool> {

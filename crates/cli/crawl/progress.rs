@@ -21,11 +21,11 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn start(wanted: bool, stats: Arc<Stats>, frontier: Arc<Frontier>) -> Self {
+    pub(super) fn start(wanted: bool, stats: Arc<Stats>, frontier: Arc<dyn Frontier>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let thread = wanted.then(|| {
             let stop = Arc::clone(&stop);
-            std::thread::spawn(move || show(&stop, &stats, &frontier))
+            std::thread::spawn(move || show(&stop, &stats, &*frontier))
         });
         Self { stop, thread }
     }
@@ -38,7 +38,7 @@ impl Progress {
     }
 }
 
-fn show(stop: &AtomicBool, stats: &Stats, frontier: &Frontier) {
+fn show(stop: &AtomicBool, stats: &Stats, frontier: &dyn Frontier) {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {wide_msg}") {
         bar.set_style(style);

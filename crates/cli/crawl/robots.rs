@@ -140,7 +140,7 @@ fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
 
 /// What a frontier remembers of a host's robots.txt, for `crawl explain`.
 pub(crate) fn remembered(
-    frontier: &hapax_frontier::Frontier,
+    frontier: &dyn hapax_frontier::Frontier,
     host: &str,
 ) -> anyhow::Result<Option<(Duration, Vec<u8>)>> {
     let note = frontier.note_of(host, NOTE)?;

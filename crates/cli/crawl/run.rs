@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hapax_fetch::Fetcher;
-use hapax_frontier::{Frontier, Next};
+use hapax_frontier::{DiskFrontier, Frontier, Next};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
@@ -18,6 +18,7 @@ use super::patterns::Patterns;
 use super::progress::Progress;
 use super::robots::HostRules;
 use super::rules::{Rules, RunLimits};
+use super::shared::join;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
 use super::writer::Writer;
@@ -54,16 +55,20 @@ const QUEUE: usize = 64;
 pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let settings = &job.settings;
-    let frontier = Arc::new(Frontier::open(
-        &data.frontier(),
-        hapax_frontier::Options {
-            delay: settings.delay()?,
-            address_delay: settings.delay()? / 4,
-            breaker_wait: (settings.delay()? * 10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
-            per_host: settings.per_host.unwrap_or(1).max(1),
-            ..hapax_frontier::Options::default()
-        },
-    )?);
+    let politeness = hapax_frontier::Options {
+        delay: settings.delay()?,
+        address_delay: settings.delay()? / 4,
+        breaker_wait: (settings.delay()? * 10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
+        per_host: settings.per_host.unwrap_or(1).max(1),
+        ..hapax_frontier::Options::default()
+    };
+    let (frontier, verdicts): (Arc<dyn Frontier>, _) = match join(data, settings, &politeness)? {
+        Some(shared) => (shared.frontier, Some(shared.verdicts)),
+        None => (Arc::new(DiskFrontier::open(&data.frontier(), politeness)?), None),
+    };
+    if job.recrawl && verdicts.is_some() {
+        return Err(coded(USAGE, "--recrawl and --cluster do not go together yet"));
+    }
     let stats = Arc::new(Stats::default());
     let parts = Parts {
         recipe: settings.recipe()?,
@@ -73,10 +78,14 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         skips: false,
         keep_duplicates: false,
     };
-    let committer = Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
+    let mut committer =
+        Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
+    if let Some(verdicts) = verdicts {
+        committer.share(verdicts);
+    }
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
-    let feeds = Arc::new(Feeds::read(&frontier, committer.secret())?);
+    let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only;
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let shared = Arc::new(Shared {

@@ -114,6 +114,10 @@ impl Committer {
     /// does what the page itself names as its canonical address.
     pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
         let Some(record) = self.store.record(best.id)? else { return Ok(false) };
+        if Self::is_elsewhere(&record.key) {
+            // It is not this worker's to replace.
+            return Ok(false);
+        }
         let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
         let names = page.document.canonical.as_ref().map(Url::as_str);
         let settled = self.decisions.chosen(&other) || self.decisions.was_restored(&other);

@@ -29,7 +29,7 @@ pub(super) struct Writer {
     pub(super) committer: Committer,
     pub(super) rules: Rules,
     pub(super) control: Arc<Control>,
-    pub(super) frontier: Arc<Frontier>,
+    pub(super) frontier: Arc<dyn Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) root: PathBuf,
     pub(super) links_only: bool,
@@ -323,7 +323,7 @@ impl Writer {
         let Some(lease) = page.lease.as_ref() else { return Ok(()) };
         let entry = lease.entry.clone();
         if entry.kind == EntryKind::Probe {
-            self.missing.learn(&self.frontier, &lease.host, &page);
+            self.missing.learn(&*self.frontier, &lease.host, &page);
             self.committer.finish(Some(lease));
             return Ok(());
         }
@@ -339,7 +339,7 @@ impl Writer {
             self.follow(&entry, &target)?;
             return self.committer.alias(lease, &target);
         }
-        if self.missing.looks_like(&self.frontier, &lease.host, &page)? {
+        if self.missing.looks_like(&*self.frontier, &lease.host, &page)? {
             let detail = "like the answer to an address that does not exist";
             self.committer.skip(page.url.as_str(), "soft-404", detail)?;
             self.committer.unused(&page);

@@ -55,6 +55,8 @@ pub enum Error {
     TooMany(u64),
     /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
     Poisoned,
+    /// A store that is kept elsewhere failed, see [`DocumentStore`](crate::DocumentStore).
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
@@ -91,6 +93,7 @@ impl fmt::Display for Error {
             }
             Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
             Self::TooMany(count) => write!(f, "{count}: at most 4294967295 fit"),
+            Self::Elsewhere(error) => error.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),
         }
     }
@@ -100,6 +103,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Io { source, .. } => Some(source),
+            Self::Elsewhere(error) => error.source(),
             _ => None,
         }
     }

@@ -56,6 +56,7 @@ mod reference;
 mod simhash;
 mod sketch;
 mod store;
+mod stores;
 mod tables;
 
 pub use cluster::{
@@ -76,6 +77,7 @@ pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_
 pub use simhash::{FeatureKind, Simhash, TieRule, Weights};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
 pub use store::{MAX_BAND_BUCKET, MAX_KEY, Options, Report, Snapshot, Store};
+pub use stores::DocumentStore;
 pub use tables::{GrowingTables, Near, Shard, Simd, TableOptions, Tables};
 
 #[cfg(doctest)]

@@ -79,6 +79,19 @@ pub struct Record {
 }
 
 impl Record {
+    /// The record in bytes, as it lies in a journal (docs/format.md), for stores elsewhere.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(self.id, &Row::new(&self.document(), self.of, self.indexed), &mut bytes);
+        bytes
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) gave; `None` if it is no record.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (id, row) = decode(bytes)?;
+        Some(row.record(id))
+    }
+
     /// The record as a document to be offered.
     pub fn document(&self) -> Document<'_> {
         Document {
@@ -190,5 +203,7 @@ mod tests {
             assert!(decode(&bytes[..length]).is_none(), "cut to {length}");
         }
         assert_eq!(read.record(7).document().time, 77);
+        let record = read.record(7);
+        assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
     }
 }

@@ -10,7 +10,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Entry, Frontier, Next, Options};
+use hapax_frontier::{DiskFrontier, Entry, Frontier, Next, Options};
 use url::Url;
 
 /// New URLs a page brings, and known ones it repeats.
@@ -30,7 +30,7 @@ fn main() {
         per_host: 4,
         ..Options::default()
     };
-    let frontier = Frontier::open(&folder, options.clone()).unwrap();
+    let frontier = DiskFrontier::open(&folder, options.clone()).unwrap();
     let started = Instant::now();
     let (mut known, mut pages, mut most, mut random) = (0u64, 0u64, 0, 1u64);
     let (mut report, mut since, mut looked) = (count / 10, Instant::now(), 0u64);
@@ -70,7 +70,7 @@ fn main() {
     println!("{:.1} s over all", started.elapsed().as_secs_f64());
     drop(frontier);
     let started = Instant::now();
-    let frontier = Frontier::open(&folder, options).unwrap();
+    let frontier = DiskFrontier::open(&folder, options).unwrap();
     let counts = frontier.counts();
     println!(
         "opened again in {:.2} s: {} known, {} queued; {} MB of memory",

@@ -50,7 +50,8 @@ impl Entry {
         Self { url, depth: 0, hops, kind: EntryKind::Sitemap }
     }
 
-    pub(crate) fn encode(&self) -> Vec<u8> {
+    /// As it is stored: depth (2 bytes), kind and hops (1 byte), URL.
+    pub fn encode(&self) -> Vec<u8> {
         let mut bytes = self.depth.to_le_bytes().to_vec();
         let kind = match self.kind {
             EntryKind::Page => 0,
@@ -62,7 +63,8 @@ impl Entry {
         bytes
     }
 
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Reads what [`encode`](Self::encode) wrote; `None` if it is no entry.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (depth, rest) = bytes.split_first_chunk::<2>()?;
         let (hops, url) = rest.split_first()?;
         let url = Url::parse(std::str::from_utf8(url).ok()?).ok()?;
@@ -120,7 +122,8 @@ pub struct Lease {
     pub attempts: u8,
     /// Whether the host's address is known, see [`Frontier::set_address`](crate::Frontier::set_address).
     pub has_address: bool,
-    pub(crate) sequence: u64,
+    /// What the frontier itself knows it by.
+    pub sequence: u64,
 }
 
 /// What to do now.

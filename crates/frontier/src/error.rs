@@ -23,6 +23,9 @@ pub enum Error {
         /// What the file system said.
         source: std::io::Error,
     },
+    /// A frontier that is kept elsewhere failed, see [`Frontier`](crate::Frontier).
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// The result of this crate's fallible functions.

@@ -1,500 +1,131 @@
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+//! What a crawler asks of a frontier, wherever it is kept.
+
 use std::net::IpAddr;
-use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::disk::{Batch, Disk, UrlState};
-use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
-use crate::error::{Error, Result};
-use crate::host::Host;
-use crate::host_key;
-use crate::seen::Seen;
-
-/// So many of a host's queued URLs are held in memory; the rest waits on disk.
-const HEAD: usize = 256;
-
-#[derive(Debug)]
-struct State {
-    seen: Seen,
-    hosts: Vec<Host>,
-    names: Vec<String>,
-    by_name: HashMap<String, usize>,
-    /// When each address may be asked again.
-    addresses: Vec<Instant>,
-    by_address: HashMap<IpAddr, usize>,
-    ready: BinaryHeap<Reverse<(Instant, usize)>>,
-    batch: Batch,
-    /// Queued once more since the last commit.
-    again: HashSet<UrlKey>,
-    /// A batch is on its way to disk: neither here nor there.
-    committing: bool,
-    queued: u64,
-    deferred: u64,
-    next_sequence: u64,
-}
+use crate::entry::{Counts, Entry, HostState, Lease, Next};
+use crate::error::Result;
 
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
-/// # Complexity
-/// Memory: 16 MiB, about 300 bytes a host and 256 queued URLs of each; seen-set and queues are on
-/// disk. A push asks the disk unless the URL was met lately; a lease and a completion are
-/// O(log hosts).
-#[derive(Debug)]
-pub struct Frontier {
-    options: Options,
-    disk: Disk,
-    state: Mutex<State>,
-}
-
-impl Frontier {
-    /// Opens or creates the frontier in `folder`.
-    ///
-    /// # Errors
-    /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
-    pub fn open(folder: &Path, options: Options) -> Result<Self> {
-        std::fs::create_dir_all(folder)
-            .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
-        let disk = Disk::open(&folder.join("frontier.redb"))?;
-        let (per_host, last) = disk.queued()?;
-        let stored = disk.meta("next")?.and_then(|v| v.try_into().ok()).map(u64::from_le_bytes);
-        let state = State {
-            seen: Seen::new(disk.url_count()?),
-            hosts: Vec::new(),
-            names: Vec::new(),
-            by_name: HashMap::new(),
-            addresses: Vec::new(),
-            by_address: HashMap::new(),
-            ready: BinaryHeap::new(),
-            batch: Batch::default(),
-            again: HashSet::new(),
-            committing: false,
-            queued: per_host.values().sum(),
-            deferred: 0,
-            next_sequence: stored.unwrap_or(0).max(last + 1),
-        };
-        let frontier = Self { options, disk, state: Mutex::new(state) };
-        for name in frontier.disk.hosts()? {
-            let mut state = frontier.lock();
-            let index = frontier.host_index(&mut state, &name);
-            if let Some(host) = state.hosts.get_mut(index) {
-                host.queued = per_host.get(&host.key).copied().unwrap_or(0);
-                host.on_disk_from = (host.queued > 0).then_some(0);
-            }
-            frontier.wake(&mut state, index);
-        }
-        frontier.lock().batch.hosts.clear();
-        Ok(frontier)
-    }
-
+/// [`DiskFrontier`](crate::DiskFrontier) keeps it in a folder, for one process; others may share it
+/// among many.
+pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// What the last commit carried.
     ///
     /// # Errors
     /// From the file.
-    pub fn payload(&self) -> Result<Vec<u8>> {
-        Ok(self.disk.meta("payload")?.unwrap_or_default())
-    }
+    fn payload(&self) -> Result<Vec<u8>>;
 
     /// Queues a URL unless it was ever seen; `true` if it is new.
     ///
     /// # Errors
     /// From the file.
-    pub fn push(&self, entry: Entry) -> Result<bool> {
-        let mut state = self.lock();
-        let key = url_key(entry.url.as_str());
-        if self.is_known(&mut state, key)? {
-            return Ok(false);
-        }
-        state.seen.insert(key);
-        self.enqueue(&mut state, key, entry);
-        Ok(true)
-    }
+    fn push(&self, entry: Entry) -> Result<bool>;
 
     /// Queues a URL though it was seen, to look at it again; not if it is queued now.
     ///
     /// # Errors
     /// From the file.
-    pub fn push_again(&self, entry: Entry) -> Result<bool> {
-        let mut state = self.lock();
-        let key = url_key(entry.url.as_str());
-        if !self.is_known(&mut state, key)? {
-            state.seen.insert(key);
-        } else if state.again.contains(&key) || self.disk.state(key)? == Some(UrlState::Queued) {
-            return Ok(false);
-        }
-        state.again.insert(key);
-        self.enqueue(&mut state, key, entry);
-        Ok(true)
-    }
-
-    fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
-        let name = host_key(&entry.url);
-        let index = self.host_index(state, &name);
-        let probe = entry.kind == EntryKind::Probe;
-        if probe && state.hosts.get(index).is_some_and(|host| host.given_up) {
-            return;
-        }
-        let sequence = state.next_sequence;
-        state.next_sequence += 1;
-        state.queued += 1;
-        state.batch.states.push((key, UrlState::Queued));
-        let Some(host) = state.hosts.get_mut(index) else { return };
-        host.queued += 1;
-        let host_key = host.key;
-        if host.given_up {
-            host.deferred += 1;
-            state.deferred += 1;
-        } else if probe {
-            // What it finds out is about the others, and only in this run.
-            host.queue.push_front((sequence, entry.clone(), 0));
-        } else if host.on_disk_from.is_none() && host.queue.len() < HEAD {
-            host.queue.push_back((sequence, entry.clone(), 0));
-        } else {
-            host.on_disk_from.get_or_insert(sequence);
-        }
-        if !probe {
-            state.batch.queued.push((host_key, sequence, entry));
-        }
-        self.wake(state, index);
-    }
+    fn push_again(&self, entry: Entry) -> Result<bool>;
 
     /// Marks a URL as seen and done without queueing it, such as one that is out of scope or a
     /// canonical alias; `true` if it was not known.
     ///
     /// # Errors
     /// From the file.
-    pub fn mark(&self, url: &Url) -> Result<bool> {
-        let mut state = self.lock();
-        let key = url_key(url.as_str());
-        let known = self.is_known(&mut state, key)?;
-        if !known {
-            state.seen.insert(key);
-            state.batch.states.push((key, UrlState::Done));
-        }
-        Ok(!known)
-    }
+    fn mark(&self, url: &Url) -> Result<bool>;
 
     /// Remembers that a URL was refused, by scope or depth, say; `true` the first time. It is not
     /// marked as seen: another way to it, or wider rules, may still queue it.
     ///
     /// # Errors
     /// From the file.
-    pub fn refuse(&self, url: &Url) -> Result<bool> {
-        let mut state = self.lock();
-        // A name of its own, which no URL has.
-        let key = url_key(&format!("refused {url}"));
-        let known = self.is_known(&mut state, key)?;
-        if !known {
-            state.seen.insert(key);
-            state.batch.states.push((key, UrlState::Done));
-        }
-        Ok(!known)
-    }
+    fn refuse(&self, url: &Url) -> Result<bool>;
 
     /// Whether a URL in normal form was ever seen.
     ///
     /// # Errors
     /// From the file.
-    pub fn knows(&self, url: &str) -> Result<bool> {
-        self.is_known(&mut self.lock(), url_key(url))
-    }
-
-    fn is_known(&self, state: &mut State, key: UrlKey) -> Result<bool> {
-        if state.seen.has(key) {
-            return Ok(true);
-        }
-        let known = self.disk.state(key)?.is_some();
-        if known {
-            state.seen.cache(key);
-        }
-        Ok(known)
-    }
+    fn knows(&self, url: &str) -> Result<bool>;
 
     /// The next URL that politeness allows.
     ///
     /// # Errors
     /// From the file, when a queue's next part is read.
-    pub fn next(&self, now: Instant) -> Result<Next> {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        while let Some(&Reverse((at, index))) = state.ready.peek() {
-            if at > now {
-                return Ok(Next::At(at));
-            }
-            state.ready.pop();
-            let Some(host) = state.hosts.get_mut(index) else { continue };
-            host.in_heap = false;
-            if host.in_flight >= self.options.per_host.max(1) {
-                continue;
-            }
-            let address = host.address.and_then(|address| state.addresses.get_mut(address));
-            if let Some(&mut free) = address {
-                host.next_allowed = host.next_allowed.max(free);
-            }
-            if host.next_allowed > now {
-                self.wake(state, index);
-                continue;
-            }
-            if host.queue.is_empty()
-                && let Some(from) = host.on_disk_from
-            {
-                self.refill(state, index, from)?;
-            }
-            let Some(host) = state.hosts.get_mut(index) else { continue };
-            let Some((sequence, entry, attempts)) = host.queue.pop_front() else { continue };
-            host.in_flight += 1;
-            host.next_allowed = now + host.delay;
-            let has_address = host.address.is_some();
-            if let Some(free) = host.address.and_then(|at| state.addresses.get_mut(at)) {
-                *free = now + self.options.address_delay;
-            }
-            let name = state.names.get(index).cloned().unwrap_or_default();
-            self.wake(state, index);
-            let lease = Lease { entry, host: name, attempts, has_address, sequence };
-            return Ok(Next::Lease(Box::new(lease)));
-        }
-        Ok(Next::Idle)
-    }
+    fn next(&self, now: Instant) -> Result<Next>;
 
     /// Says which address the lease's host has, so that hosts of one address share a clock. `true` if
     /// that address may be asked now; otherwise the lease should be [put back](Self::put_back).
-    pub fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        let index = *state.by_address.entry(address).or_insert_with(|| {
-            state.addresses.push(now);
-            state.addresses.len() - 1
-        });
-        let host = state.by_name.get(&lease.host).and_then(|&host| state.hosts.get_mut(host));
-        let (Some(host), Some(free)) = (host, state.addresses.get_mut(index)) else { return true };
-        host.address = Some(index);
-        if *free > now {
-            return false;
-        }
-        *free = now + self.options.address_delay;
-        true
-    }
+    fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool;
 
     /// Gives a lease back untouched; nothing of its host is handed out for `wait`.
-    pub fn put_back(&self, lease: Lease, wait: Duration, now: Instant) {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        let Some(host) = state.hosts.get_mut(index) else { return };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        if !wait.is_zero() {
-            host.next_allowed = host.next_allowed.max(now + wait);
-        }
-        if host.given_up {
-            host.deferred += 1;
-            state.deferred += 1;
-        } else {
-            host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
-        }
-        self.wake(&mut state, index);
-    }
+    fn put_back(&self, lease: Lease, wait: Duration, now: Instant);
 
     /// A lease has come to its end; `took` is how long the host needed. `now` must not lie before
     /// the lease's.
-    pub fn done(&self, lease: &Lease, took: Duration, now: Instant) {
+    fn done(&self, lease: &Lease, took: Duration, now: Instant) {
         self.free(lease, took, now);
         self.finish(lease);
     }
 
     /// The host may be asked again, though the lease's page is still being worked on: called when
     /// the response is in, before [`finish`](Self::finish).
-    pub fn free(&self, lease: &Lease, took: Duration, now: Instant) {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.in_flight = host.in_flight.saturating_sub(1);
-            host.unfinished += 1;
-            host.well(took, now, &self.options);
-        }
-        self.wake(&mut state, index);
-    }
+    fn free(&self, lease: &Lease, took: Duration, now: Instant);
 
     /// As [`free`](Self::free), of a request that failed for good. `true` if its host is given up by
     /// that.
-    pub fn free_failed(&self, lease: &Lease, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        host.unfinished += 1;
-        let ends = host.failed(host.delay, now, &self.options);
-        if ends {
-            Self::give_up(&mut state, index);
-        }
-        self.wake(&mut state, index);
-        ends
-    }
+    fn free_failed(&self, lease: &Lease, now: Instant) -> bool;
 
     /// The second half of [`done`](Self::done), after [`free`](Self::free).
-    pub fn finish(&self, lease: &Lease) {
-        let mut state = self.lock();
-        state.queued = state.queued.saturating_sub(1);
-        state.batch.states.push((url_key(lease.entry.url.as_str()), UrlState::Done));
-        state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.queued = host.queued.saturating_sub(1);
-            host.unfinished = host.unfinished.saturating_sub(1);
-        }
-    }
+    fn finish(&self, lease: &Lease);
 
     /// Puts a lease back, to be tried again after `wait`. Nothing of the host is handed out before;
     /// with `failure`, later still if it was not the first in a row. `true` if the host is given up
     /// by that.
-    pub fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        let ends = failure && host.failed(wait, now, &self.options);
-        host.next_allowed = host.next_allowed.max(now + wait);
-        host.queue.push_front((lease.sequence, lease.entry, lease.attempts.saturating_add(1)));
-        if ends {
-            Self::give_up(&mut state, index);
-        } else if host.given_up {
-            host.queue.clear();
-            host.deferred += 1;
-            state.deferred += 1;
-        }
-        self.wake(&mut state, index);
-        ends
-    }
+    fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool;
 
     /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
     /// `true` if its host is given up by that.
-    pub fn defer(&self, lease: &Lease, failure: bool, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        let ends = failure && host.failed(Duration::ZERO, now, &self.options);
-        if ends {
-            Self::give_up(&mut state, index);
-        } else {
-            host.deferred += 1;
-            state.deferred += 1;
-        }
-        self.wake(&mut state, index);
-        ends
-    }
-
-    /// All that waits for the host is deferred.
-    fn give_up(state: &mut State, index: usize) {
-        let Some(host) = state.hosts.get_mut(index) else { return };
-        host.queue.clear();
-        host.on_disk_from = None;
-        let elsewhere = host.in_flight as u64 + host.unfinished + host.deferred;
-        let waiting = host.queued.saturating_sub(elsewhere);
-        host.deferred += waiting;
-        state.deferred += waiting;
-    }
+    fn defer(&self, lease: &Lease, failure: bool, now: Instant) -> bool;
 
     /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
-    pub fn set_delay(&self, host: &str, delay: Duration) {
-        let mut state = self.lock();
-        let index = self.host_index(&mut state, host);
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.delay = host.delay.max(delay);
-            host.next_allowed = host.next_allowed.max(Instant::now() + host.delay);
-        }
-    }
+    fn set_delay(&self, host: &str, delay: Duration);
 
     /// Remembers something of a host or URL, durable with the next commit.
-    pub fn note(&self, subject: &str, kind: &'static str, value: Vec<u8>) {
-        self.lock().batch.notes.push((subject.to_owned(), kind, value));
-    }
+    fn note(&self, subject: &str, kind: &'static str, value: Vec<u8>);
 
     /// What was remembered of a host or URL.
     ///
     /// # Errors
     /// From the file.
-    pub fn note_of(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>> {
-        let state = self.lock();
-        let fresh = state.batch.notes.iter().rev();
-        if let Some((.., value)) = fresh.into_iter().find(|(s, k, _)| s == subject && *k == kind) {
-            return Ok(Some(value.clone()));
-        }
-        drop(state);
-        self.disk.note(subject, kind)
-    }
+    fn note_of(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>>;
 
     /// Everything of one kind that was remembered and committed.
     ///
     /// # Errors
     /// From the file.
-    pub fn notes(&self, kind: &str, visit: impl FnMut(&str, &[u8])) -> Result<()> {
-        self.disk.notes(kind, visit)
-    }
+    fn notes(&self, kind: &str, visit: &mut dyn FnMut(&str, &[u8])) -> Result<()>;
 
     /// Makes everything durable that was pushed and done before, with the caller's `payload`.
     ///
     /// # Errors
     /// From the file; then the frontier should be opened anew.
-    pub fn commit(&self, payload: &[u8]) -> Result<()> {
-        let (batch, next) = {
-            let mut state = self.lock();
-            state.seen.begin_commit();
-            state.committing = true;
-            state.again.clear();
-            (std::mem::take(&mut state.batch), state.next_sequence)
-        };
-        self.disk.commit(&batch, next, payload)?;
-        let mut state = self.lock();
-        state.seen.end_commit();
-        state.committing = false;
-        // What went to disk only may be read from there now.
-        for index in 0..state.hosts.len() {
-            if state.hosts.get(index).is_some_and(|host| host.on_disk_from.is_some()) {
-                self.wake(&mut state, index);
-            }
-        }
-        Ok(())
-    }
+    fn commit(&self, payload: &[u8]) -> Result<()>;
 
     /// Whether anything waits for a commit.
-    pub fn is_dirty(&self) -> bool {
-        !self.lock().batch.is_empty()
-    }
+    fn is_dirty(&self) -> bool;
 
     /// How many URLs are where.
-    pub fn counts(&self) -> Counts {
-        let state = self.lock();
-        Counts { known: state.seen.count(), queued: state.queued, deferred: state.deferred }
-    }
+    fn counts(&self) -> Counts;
 
     /// Every host, in the order of its first URL.
-    pub fn hosts(&self) -> Vec<HostState> {
-        let state = self.lock();
-        let both = state.names.iter().zip(&state.hosts);
-        both.map(|(name, host)| HostState {
-            host: name.clone(),
-            queued: host.queued,
-            in_flight: host.in_flight,
-            failures: host.failures,
-            given_up: host.given_up,
-        })
-        .collect()
-    }
+    fn hosts(&self) -> Vec<HostState>;
 
     /// One host, if any of its URLs was seen.
-    pub fn host(&self, name: &str) -> Option<HostState> {
-        let state = self.lock();
-        let host = state.hosts.get(*state.by_name.get(name)?)?;
-        Some(HostState {
-            host: name.to_owned(),
-            queued: host.queued,
-            in_flight: host.in_flight,
-            failures: host.failures,
-            given_up: host.given_up,
-        })
-    }
+    fn host(&self, name: &str) -> Option<HostState>;
 
     /// How many of its host's URLs are before a queued one; `None` if it does not wait.
     ///
@@ -503,57 +134,5 @@ impl Frontier {
     ///
     /// # Complexity
     /// O(queue of the host).
-    pub fn position(&self, url: &Url) -> Result<Option<u64>> {
-        self.disk.position(host_hash(&host_key(url)), url.as_str())
-    }
-
-    /// Puts a host into the heap if it has something to hand out.
-    fn wake(&self, state: &mut State, index: usize) {
-        let Some(host) = state.hosts.get_mut(index) else { return };
-        let has_work = !host.given_up && (!host.queue.is_empty() || host.on_disk_from.is_some());
-        if has_work && !host.in_heap && host.in_flight < self.options.per_host.max(1) {
-            host.in_heap = true;
-            state.ready.push(Reverse((host.next_allowed, index)));
-        }
-    }
-
-    fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
-        let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
-        let entries = self.disk.queue(host.key, from, HEAD)?;
-        let fresh = state.batch.queued.iter();
-        let waiting = state.committing
-            || fresh.into_iter().any(|(key, sequence, _)| *key == host.key && *sequence >= from);
-        let last = entries.last().map(|(sequence, _)| sequence + 1);
-        host.on_disk_from = match (entries.len() == HEAD || waiting, last) {
-            (true, last) => Some(last.unwrap_or(from)),
-            (false, _) => None,
-        };
-        let fresh = entries.into_iter().map(|(sequence, entry)| (sequence, entry, 0));
-        host.queue.extend(fresh);
-        Ok(())
-    }
-
-    fn host_index(&self, state: &mut State, name: &str) -> usize {
-        if let Some(&index) = state.by_name.get(name) {
-            return index;
-        }
-        let index = state.hosts.len();
-        state.hosts.push(Host::new(host_hash(name), self.options.delay));
-        state.names.push(name.to_owned());
-        state.by_name.insert(name.to_owned(), index);
-        state.batch.hosts.push(name.to_owned());
-        index
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    fn position(&self, url: &Url) -> Result<Option<u64>>;
 }
-
-fn host_hash(name: &str) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(name.as_bytes())
-}
-
-#[cfg(test)]
-#[path = "frontier_tests.rs"]
-mod tests;

@@ -4,12 +4,12 @@ fn entry(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 1)
 }
 
-fn open(folder: &Path, delay_ms: u64) -> Frontier {
+fn open(folder: &Path, delay_ms: u64) -> DiskFrontier {
     let delay = Duration::from_millis(delay_ms);
-    Frontier::open(folder, Options { delay, ..Options::default() }).unwrap()
+    DiskFrontier::open(folder, Options { delay, ..Options::default() }).unwrap()
 }
 
-fn lease(frontier: &Frontier, now: Instant) -> Option<Lease> {
+fn lease(frontier: &dyn Frontier, now: Instant) -> Option<Lease> {
     match frontier.next(now).unwrap() {
         Next::Lease(lease) => Some(*lease),
         _ => None,
@@ -114,14 +114,14 @@ fn a_retry_comes_first_and_counts() {
 fn two_processes_do_not_share_a_frontier() {
     let folder = tempfile::tempdir().unwrap();
     let _held = open(folder.path(), 0);
-    assert!(matches!(Frontier::open(folder.path(), Options::default()), Err(Error::Locked(_))));
+    assert!(matches!(DiskFrontier::open(folder.path(), Options::default()), Err(Error::Locked(_))));
 }
 
 #[test]
 fn hosts_of_one_address_share_its_clock() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { address_delay: Duration::from_millis(200), ..Options::default() };
-    let frontier = Frontier::open(folder.path(), options).unwrap();
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
     for host in ["a", "b", "c"] {
         frontier.push(entry(&format!("http://{host}.example/1"))).unwrap();
         frontier.push(entry(&format!("http://{host}.example/2"))).unwrap();
@@ -154,7 +154,7 @@ fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
         give_up_after: 4,
         ..Options::default()
     };
-    let frontier = Frontier::open(folder.path(), options.clone()).unwrap();
+    let frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
     for i in 0..HEAD * 2 {
         frontier.push(entry(&format!("http://dead.example/{i}"))).unwrap();
     }
@@ -185,7 +185,7 @@ fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
     assert_eq!(counts.queued, counts.deferred);
     frontier.commit(b"").unwrap();
     drop(frontier);
-    let frontier = Frontier::open(folder.path(), options).unwrap();
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
     assert_eq!(frontier.counts().queued, HEAD as u64 * 2 + 1);
     assert!(lease(&frontier, Instant::now()).is_some(), "the next run tries again");
 }
@@ -204,7 +204,9 @@ fn notes_are_found_before_and_after_a_commit() {
     assert_eq!(frontier.note_of("a.example", "robots").unwrap().unwrap(), b"two");
     let mut found = Vec::new();
     frontier
-        .notes("robots", |subject, value| found.push((subject.to_owned(), value.to_vec())))
+        .notes("robots", &mut |subject: &str, value: &[u8]| {
+            found.push((subject.to_owned(), value.to_vec()));
+        })
         .unwrap();
     assert_eq!(found, [("a.example".to_owned(), b"two".to_vec())]);
 }
@@ -294,7 +296,7 @@ fn a_host_that_answers_with_errors_alone_is_given_up_too() {
         per_host: 2,
         ..Options::default()
     };
-    let frontier = Frontier::open(folder.path(), options).unwrap();
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
     for i in 0..10 {
         frontier.push(entry(&format!("http://sick.example/{i}"))).unwrap();
     }

@@ -4,7 +4,8 @@ What a crawler fetches next.
 # Brief overview
 
 - [`normalize`] brings URLs to their normal form and refuses traps; [`Scope`] says which belong.
-- [`Frontier`] keeps the seen-set and one queue a host, durably, and hands out URLs politely:
+- A [`Frontier`] keeps the seen-set and one queue a host, durably, and hands out URLs politely; a
+  [`DiskFrontier`] does so in a folder:
   [`Frontier::push`] what was found, [`Frontier::next`] what may be fetched now, and
   [`Frontier::done`] when it was. [`Frontier::commit`] makes it all durable.
 */
@@ -12,6 +13,7 @@ What a crawler fetches next.
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod disk;
+mod disk_frontier;
 mod entry;
 mod error;
 mod frontier;
@@ -20,6 +22,7 @@ mod normalize;
 mod scope;
 mod seen;
 
+pub use disk_frontier::DiskFrontier;
 pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 pub use error::{Error, Result};
 pub use frontier::Frontier;

@@ -12,3 +12,20 @@ mod peers;
 mod recording;
 mod segments;
 mod store;
+#[path = "../suite/mod.rs"]
+mod suite;
+
+/// The suite that every store passes.
+#[test]
+fn the_suite_of_stores_passes() {
+    let open = || {
+        let options = hapax_dedup::Options { policy: suite::policy(), ..Default::default() };
+        hapax_dedup::Store::in_memory(options).unwrap()
+    };
+    suite::verdicts_come_with_their_evidence(&open());
+    suite::a_batch_is_decided_in_its_order(&open());
+    suite::decisions_can_be_taken_back(&open());
+    let store = open();
+    let writers: Vec<&dyn hapax_dedup::DocumentStore> = vec![&store; 4];
+    suite::of_two_at_once_exactly_one_is_new(&writers, 5_000);
+}

@@ -1,0 +1,200 @@
+//! What becomes of a page once its verdict is there: index, WARC, the line in the log.
+
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use hapax_dedup::{Level, Neighbour};
+use hapax_fetch::warc::{Location, RecordKind, RefersTo, format_time};
+use hapax_frontier::{Lease, host_key};
+use hapax_index::{Page, StoredPage};
+
+use super::commit::{Committer, place, round};
+use super::decide::{examples, stored_text};
+use super::log::{Discarded, DiscardedOf};
+use super::page::PageWork;
+
+impl Committer {
+    pub(super) fn keep(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        time: &str,
+        location: Option<Location>,
+    ) -> Result<()> {
+        self.texts.insert(id, &page.basis.text);
+        let stored_at = location.as_ref().map(place).unwrap_or_default();
+        if let Some(location) = location {
+            self.kept.insert(id, (location, page.time));
+        }
+        if let Some(index) = self.index.as_mut().filter(|_| self.indexes) {
+            index.add(&Page {
+                id,
+                url: page.url.as_str(),
+                title: &page.document.title,
+                text: &page.basis.text,
+                language: page.document.language,
+                fetched: time,
+                stored_at: &stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+            })?;
+            self.stats.update(|counts| counts.indexed += 1);
+        }
+        self.recent.insert(
+            id,
+            StoredPage {
+                id,
+                url: page.url.to_string(),
+                title: page.document.title.clone(),
+                text: String::new(),
+                language: page.document.language.to_owned(),
+                fetched: time.to_owned(),
+                stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+            },
+        );
+        Ok(())
+    }
+
+    pub(super) fn discard(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: &Neighbour,
+        time: String,
+        location: Option<Location>,
+    ) -> Result<()> {
+        let of_url = self.url_of(best.id)?;
+        let canonical = page
+            .document
+            .canonical
+            .as_ref()
+            .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
+        let kind = match best.level {
+            _ if canonical => "canonical",
+            Level::Text => "exact",
+            Level::Hamming | Level::Sketch => "near",
+        };
+        let of_place = self.place_of(best.id).map(|(place, _)| place);
+        let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
+            let url = url::Url::parse(&of_url).ok()?;
+            stored_text(&self.pages_folder, of_place.as_deref()?, &url)
+        });
+        let (shared, different) =
+            other.map(|other| examples(&page.basis.text, &other)).unwrap_or_default();
+        self.discarded.append(&Discarded {
+            time,
+            id,
+            url: page.url.to_string(),
+            kind: kind.to_owned(),
+            of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
+            fingerprint: Some(page.fingerprint.to_string()),
+            of_fingerprint: Some(best.fingerprint.to_string()),
+            distance: Some(best.distance),
+            threshold: Some(self.threshold),
+            similarity: best.similarity.map(round),
+            similarity_threshold: best.similarity_threshold,
+            level: Some(best.level.name().to_owned()),
+            table: best.table,
+            recipe: Some(self.recipe.name().to_owned()),
+            key: page.key.clone(),
+            title: page.document.title.clone(),
+            language: page.document.language.to_owned(),
+            host: host_key(&page.url),
+            bytes: page.response.body.len() as u64,
+            shared,
+            different,
+            canonical: page.document.canonical.as_ref() == Some(&page.url),
+            warc: location.as_ref().map(place),
+        })?;
+        self.stats.update(|counts| match kind {
+            "canonical" => counts.canonical += 1,
+            "exact" => counts.exact += 1,
+            _ => counts.near += 1,
+        });
+        Ok(())
+    }
+
+    pub(super) fn archive(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: Option<&Neighbour>,
+    ) -> Result<Option<Location>> {
+        if self.warc.is_none() {
+            return Ok(None);
+        }
+        let kind = match best {
+            None => RecordKind::Response,
+            Some(best) => {
+                let date = self.place_of(best.id).map(|(_, date)| date);
+                let refers =
+                    RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
+                match best.level {
+                    Level::Text => RecordKind::RevisitIdentical(refers),
+                    _ => RecordKind::RevisitNear(refers),
+                }
+            }
+        };
+        let record_id = self.record_id(id);
+        let Some(warc) = &mut self.warc else { return Ok(None) };
+        let mut told = vec![
+            ("fingerprint", page.fingerprint.to_string()),
+            ("recipe", self.recipe.name().to_owned()),
+            ("charset", page.document.charset.to_owned()),
+            ("language", page.document.language.to_owned()),
+        ];
+        if let Some(lease) = &page.lease {
+            told.push(("depth", lease.entry.depth.to_string()));
+            told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
+        }
+        let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
+        location.map(Some).context("pages/")
+    }
+
+    /// A redirect: logged as an alias of its target.
+    pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        if self.store.id_of(url.as_bytes())?.is_none() {
+            let nothing = hapax_dedup::Document {
+                tokens: 0,
+                ..hapax_dedup::Document::new(url.as_bytes(), hapax_dedup::Fingerprint::default())
+            };
+            let id = self.store.insert(&nothing, None)?;
+            let of = DiscardedOf {
+                id: self.store.id_of(target.as_str().as_bytes())?,
+                url: target.to_string(),
+                warc: None,
+            };
+            self.discarded.append(&Discarded {
+                time: format_time(SystemTime::now()),
+                id,
+                url: url.to_owned(),
+                kind: "alias".to_owned(),
+                of,
+                fingerprint: None,
+                of_fingerprint: None,
+                distance: None,
+                threshold: None,
+                similarity: None,
+                similarity_threshold: None,
+                level: None,
+                table: None,
+                recipe: None,
+                key: None,
+                title: String::new(),
+                language: String::new(),
+                host: lease.host.clone(),
+                bytes: 0,
+                shared: Vec::new(),
+                different: Vec::new(),
+                canonical: false,
+                warc: None,
+            })?;
+            self.stats.update(|counts| counts.alias += 1);
+        }
+        self.finish(Some(lease));
+        Ok(())
+    }
+}

@@ -1,0 +1,222 @@
+//! A crawl that many workers share: frontier and verdicts come from a cluster, while WARC, index,
+//! logs and a store of this worker's own pages lie in its data directory.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use hapax_dedup::{Document, DocumentStore, Neighbour, Verdict};
+use hapax_frontier::Frontier;
+
+use super::commit::Committer;
+use crate::data::DataDir;
+use crate::exit::{USAGE, coded};
+use crate::settings::Settings;
+
+/// A page that another worker keeps stands in this worker's store under its URL behind this: the
+/// evidence is at hand, and the URL itself stays unknown here.
+const ELSEWHERE: &str = "elsewhere ";
+
+/// What a cluster gives to a crawl.
+pub(super) struct Shared {
+    pub(super) frontier: Arc<dyn Frontier>,
+    pub(super) verdicts: Verdicts,
+}
+
+/// The store of all workers.
+pub(crate) struct Verdicts {
+    store: Box<dyn DocumentStore>,
+    /// Tells the others how many pages were fetched here.
+    report: Box<dyn Fn(u64) + Send>,
+}
+
+impl std::fmt::Debug for Verdicts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.store.fmt(f)
+    }
+}
+
+/// What the cluster says of a page.
+pub(super) enum Told {
+    New,
+    /// It is another worker's.
+    Taken,
+    Duplicate(Neighbour),
+}
+
+/// Joins the cluster that the settings name, if they do.
+#[cfg(feature = "cluster")]
+pub(super) fn join(
+    data: &DataDir,
+    settings: &Settings,
+    politeness: &hapax_frontier::Options,
+) -> Result<Option<Shared>> {
+    let Some(cluster) = connect(settings, &worker_name(data)?)? else { return Ok(None) };
+    let pages = settings.cluster_pages.unwrap_or(1e7).clamp(0.0, 1e12) as u64;
+    let store = cluster.store(settings.recipe()?.name(), settings.policy()?, pages);
+    let store = store.map_err(|error| coded(USAGE, error.to_string()))?;
+    let frontier = cluster.frontier(&data.frontier(), politeness.clone())?;
+    Ok(Some(Shared {
+        frontier: Arc::new(frontier),
+        verdicts: Verdicts {
+            store: Box::new(store),
+            report: Box::new(move |pages| cluster.fetched(pages)),
+        },
+    }))
+}
+
+/// The cluster that the settings name.
+#[cfg(feature = "cluster")]
+pub(crate) fn connect(
+    settings: &Settings,
+    worker: &str,
+) -> Result<Option<Arc<hapax_cluster::Cluster>>> {
+    let Some(address) = &settings.cluster else { return Ok(None) };
+    let mut options = hapax_cluster::Options { worker: worker.to_owned(), ..Default::default() };
+    if let Some(name) = &settings.cluster_name {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(coded(
+                USAGE,
+                format!("--cluster-name {name:?}: letters, digits, - _ and ."),
+            ));
+        }
+        options.name.clone_from(name);
+    }
+    if let Some(lease) = &settings.cluster_lease {
+        options.lease = crate::units::parse_duration(lease)?;
+    }
+    let cluster = hapax_cluster::Cluster::join(address, &options);
+    cluster.map(Some).map_err(|error| coded(USAGE, error.to_string()))
+}
+
+#[cfg(not(feature = "cluster"))]
+pub(super) fn join(
+    _: &DataDir,
+    settings: &Settings,
+    _: &hapax_frontier::Options,
+) -> Result<Option<Shared>> {
+    match &settings.cluster {
+        None => Ok(None),
+        Some(_) => Err(coded(
+            USAGE,
+            "--cluster: this program was built without it: cargo install --features cluster",
+        )),
+    }
+}
+
+/// The same for the same data directory, other for any other.
+#[cfg(feature = "cluster")]
+fn worker_name(data: &DataDir) -> Result<String> {
+    use std::hash::BuildHasher;
+    let path = data.root().join("worker");
+    match std::fs::read_to_string(&path) {
+        Ok(name) => Ok(name.trim().to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let host: String = host.trim().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+            // No two hashers have the same keys.
+            let number = std::hash::RandomState::new().hash_one(data.root()) as u32;
+            let name = format!("{host}-{number:08x}");
+            data.replace("worker", name.as_bytes())?;
+            Ok(name)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The URL of a key of the store.
+pub(super) fn url_of_key(key: &str) -> &str {
+    key.strip_prefix(ELSEWHERE).unwrap_or(key)
+}
+
+impl Committer {
+    /// Verdicts come from all workers from here on.
+    pub(super) fn share(&mut self, verdicts: Verdicts) {
+        self.shared = Some(verdicts);
+    }
+
+    /// Asks all workers about a page; `None` if there are no others.
+    pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<Told>> {
+        let Some(shared) = &self.shared else { return Ok(None) };
+        let verdict = shared.store.offer_many(std::slice::from_ref(document))?.pop();
+        let of = match verdict {
+            Some(Verdict::New(_)) => return Ok(Some(Told::New)),
+            Some(Verdict::Duplicate { of, .. }) => of,
+            Some(Verdict::Known(_)) | None => return Ok(Some(Told::Taken)),
+        };
+        let Some(record) = shared.store.record(of.id)? else { return Ok(Some(Told::New)) };
+        let url = String::from_utf8_lossy(&record.key).into_owned();
+        let own = String::from_utf8_lossy(document.key);
+        if self.decisions.distinct(&own, &url) {
+            // A person has said that they are not the same.
+            if let Some(id) = shared.store.id_of(document.key)? {
+                shared.store.restore(id)?;
+            }
+            return Ok(Some(Told::New));
+        }
+        let id = match self.store.id_of(&record.key)? {
+            Some(id) => id,
+            None => {
+                let key = format!("{ELSEWHERE}{url}").into_bytes();
+                self.store.insert(&Document { key: &key, ..record.document() }, None)?
+            }
+        };
+        Ok(Some(Told::Duplicate(Neighbour { id, ..of })))
+    }
+
+    /// A page is known here, and its lease came all the same: the others must know it too.
+    pub(super) fn tell_known(&self, document: &Document<'_>) -> Result<()> {
+        if let Some(shared) = &self.shared {
+            shared.store.offer_many(std::slice::from_ref(document))?;
+        }
+        Ok(())
+    }
+
+    /// A page of this worker took the place of another one of its.
+    pub(super) fn tell_better(&self, old: &str, new: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let id = |url: &str| shared.store.id_of(url.as_bytes());
+        if let (Some(old), Some(new)) = (id(old)?, id(new)?) {
+            shared.store.supersede(old, new)?;
+        }
+        Ok(())
+    }
+
+    /// A person took a page back.
+    pub(super) fn tell_restored(&self, url: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if let Some(id) = shared.store.id_of(url.as_bytes())? {
+            shared.store.restore(id)?;
+        }
+        Ok(())
+    }
+
+    /// A person wants a page to be forgotten.
+    pub(super) fn tell_forgotten(&self, url: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if let Some(id) = shared.store.id_of(url.as_bytes())? {
+            shared.store.delete(id)?;
+        }
+        Ok(())
+    }
+
+    /// What is durable here is settled for all; pages that another worker has taken over meanwhile
+    /// leave this one.
+    pub(super) fn settle_shared(&mut self) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let lost = shared.store.settle()?;
+        (shared.report)(self.stats.pages().fetched);
+        for key in lost {
+            let Some(id) = self.store.id_of(&key)? else { continue };
+            let url = String::from_utf8_lossy(&key).into_owned();
+            self.supersede(id, &url)?;
+            self.skip(&url, "lease-lost", "another worker has fetched it meanwhile")?;
+        }
+        Ok(())
+    }
+
+    /// Whether a document of the store is another worker's page.
+    pub(super) fn is_elsewhere(key: &[u8]) -> bool {
+        key.starts_with(ELSEWHERE.as_bytes())
+    }
+}

@@ -1,0 +1,245 @@
+//! A worker's place in a crawl: its name, its heartbeat, and who else is there.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hapax_frontier::Options as Politeness;
+use redis::Value;
+use redis::cluster::ClusterPipeline;
+
+use crate::error::{Error, Result};
+use crate::frontier::ClusterFrontier;
+use crate::keys::{Keys, bytes, list, number};
+use crate::link::Link;
+use crate::store::ClusterStore;
+
+/// The version of what lies in the cluster.
+const VERSION: u32 = 1;
+
+/// How a worker joins a crawl.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The crawl's name: workers of one name share one crawl. Default `crawl`.
+    pub name: String,
+    /// The worker's own name, the same again for the same data directory.
+    pub worker: String,
+    /// How long a worker that says nothing keeps what it leased. Default 60 s.
+    pub lease: Duration,
+    /// How long an answer is waited for, a failover within. Default 30 s.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            name: "crawl".into(),
+            worker: String::new(),
+            lease: Duration::from_secs(60),
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// One worker of a crawl, as the others see it.
+#[derive(Clone, Debug)]
+pub struct WorkerState {
+    /// Its name.
+    pub name: String,
+    /// It was heard of within the time of a lease.
+    pub alive: bool,
+    /// When it was heard of last.
+    pub silent: Duration,
+    /// Pages it has fetched in this run.
+    pub pages: u64,
+    /// How long this run takes.
+    pub running: Duration,
+}
+
+/// A worker's connection to a crawl.
+#[derive(Debug)]
+pub struct Cluster {
+    pub(crate) link: Link,
+    pub(crate) keys: Keys,
+    pub(crate) worker: String,
+    pub(crate) lease: Duration,
+    name: String,
+    /// Others that are alive, this one among them.
+    alive: Mutex<Vec<String>>,
+    pages: AtomicU64,
+    started: std::time::Instant,
+}
+
+const HEARTBEAT: &str = "local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if ARGV[1] ~= '' then
+  redis.call('ZADD', KEYS[1], now, ARGV[1])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[3] .. ' ' .. ARGV[4])
+end
+local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
+for i = 2, #all, 2 do all[i] = now - tonumber(all[i]) end
+return { all, redis.call('HGETALL', KEYS[2]) }";
+
+impl Cluster {
+    /// Joins a crawl in the cluster at `redis://HOST:PORT[,HOST:PORT...]`.
+    ///
+    /// # Errors
+    /// [`Error::Address`], [`Error::Unavailable`] or [`Error::Refused`].
+    pub fn join(address: &str, options: &Options) -> Result<Arc<Self>> {
+        let cluster = Self {
+            link: Link::open(address, options.patience)?,
+            keys: Keys::new(&options.name),
+            worker: options.worker.clone(),
+            lease: options.lease.max(Duration::from_millis(100)),
+            name: options.name.clone(),
+            alive: Mutex::default(),
+            pages: AtomicU64::new(0),
+            started: std::time::Instant::now(),
+        };
+        Ok(Arc::new(cluster))
+    }
+
+    /// The frontier that all workers share. What is this worker's alone lies in `folder`.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), or from the folder.
+    pub fn frontier(
+        self: &Arc<Self>,
+        folder: &Path,
+        options: Politeness,
+    ) -> hapax_frontier::Result<ClusterFrontier> {
+        let others = self.workers()?;
+        let alone = !others.iter().any(|other| other.alive && other.name != self.worker);
+        self.heartbeat()?;
+        ClusterFrontier::open(Arc::clone(self), folder, options, alone)
+    }
+
+    /// The store that all workers share. The first one says by its `recipe`, `policy` and expected
+    /// number of pages how it is laid out.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join); [`Error::Differs`] if the crawl has another recipe, policy or
+    /// version, [`Error::Distance`].
+    pub fn store(
+        self: &Arc<Self>,
+        recipe: &str,
+        policy: hapax_dedup::Policy,
+        expected_pages: u64,
+    ) -> Result<ClusterStore> {
+        ClusterStore::open(Arc::clone(self), recipe, policy, expected_pages)
+    }
+
+    /// Who is or was at work, by name.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn workers(&self) -> Result<Vec<WorkerState>> {
+        self.beat("")
+    }
+
+    /// Says how many pages this worker has fetched; told to the others now and then.
+    pub fn fetched(&self, pages: u64) {
+        self.pages.store(pages, Relaxed);
+    }
+
+    pub(crate) fn heartbeat(&self) -> Result<()> {
+        let workers = self.beat(&self.worker)?;
+        let alive = workers.into_iter().filter(|worker| worker.alive).map(|worker| worker.name);
+        *self.alive.lock().unwrap_or_else(PoisonError::into_inner) = alive.collect();
+        Ok(())
+    }
+
+    fn beat(&self, worker: &str) -> Result<Vec<WorkerState>> {
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("EVAL").arg(HEARTBEAT).arg(2);
+        pipe.arg(self.keys.crawl("alive")).arg(self.keys.crawl("workers")).arg(worker).arg("");
+        pipe.arg(self.pages.load(Relaxed)).arg(self.started.elapsed().as_millis() as u64);
+        let answers = self.link.pipe(&pipe)?;
+        let answer = answers.first().map(list).unwrap_or_default();
+        let told = answer.get(1).map(list).unwrap_or_default();
+        let said = |name: &[u8]| {
+            let pair =
+                told.chunks_exact(2).find(|pair| pair.first().and_then(bytes) == Some(name))?;
+            let text = String::from_utf8_lossy(pair.get(1).and_then(bytes)?).into_owned();
+            let (pages, running) = text.split_once(' ')?;
+            Some((pages.parse().ok()?, running.parse().ok()?))
+        };
+        let seen = answer.first().map(list).unwrap_or_default().chunks_exact(2);
+        let workers = seen.filter_map(|pair| match pair {
+            [name, silent] => {
+                let silent = number(silent).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
+                let silent = Duration::from_millis(silent);
+                let (pages, running) = said(bytes(name)?).unwrap_or_default();
+                Some(WorkerState {
+                    name: String::from_utf8_lossy(bytes(name)?).into_owned(),
+                    alive: silent < self.lease,
+                    silent,
+                    pages,
+                    running: Duration::from_millis(running),
+                })
+            }
+            _ => None,
+        });
+        let mut workers: Vec<WorkerState> = workers.collect();
+        workers.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(workers)
+    }
+
+    /// Whether a part is this worker's to look after first: the one of the highest hash (rendezvous
+    /// hashing, Thaler and Ravishankar 1998), so that few parts move when one comes or goes.
+    pub(crate) fn prefers(&self, part: u64) -> bool {
+        let weight = |name: &str| xxhash_rust::xxh3::xxh3_64_with_seed(name.as_bytes(), part);
+        let own = weight(&self.worker);
+        let alive = self.alive.lock().unwrap_or_else(PoisonError::into_inner);
+        alive.iter().all(|name| weight(name) <= own)
+    }
+
+    /// Sets a property of the crawl, or holds it against what is set.
+    pub(crate) fn agree(&self, what: &'static str, asked: &str) -> Result<()> {
+        let stored = self.settle_on(what, asked)?;
+        if stored == asked {
+            return Ok(());
+        }
+        Err(Error::Differs {
+            name: self.name.clone(),
+            address: self.link.address.clone(),
+            what,
+            stored,
+            asked: asked.to_owned(),
+        })
+    }
+
+    /// The version of what lies there.
+    pub(crate) fn agree_version(&self) -> Result<()> {
+        self.agree("format", &VERSION.to_string())
+    }
+
+    /// What is stored under a property, set to `asked` if it is not.
+    pub(crate) fn settle_on(&self, what: &'static str, asked: &str) -> Result<String> {
+        let key = self.keys.crawl(what);
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("SET").arg(&key).arg(asked).arg("NX");
+        pipe.cmd("GET").arg(&key);
+        let answers = self.link.pipe(&pipe)?;
+        let stored = answers.get(1).and_then(bytes).unwrap_or_default();
+        Ok(String::from_utf8_lossy(stored).into_owned())
+    }
+
+    /// Adds to a number of the crawl, and returns the sum.
+    pub(crate) fn add(&self, what: &str, by: i64) -> Result<u64> {
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("INCRBY").arg(self.keys.crawl(what)).arg(by);
+        let answers: Vec<Value> = self.link.pipe(&pipe)?;
+        Ok(answers.first().and_then(number).and_then(|n| u64::try_from(n).ok()).unwrap_or(0))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Whoever comes next need not wait for this one.
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("ZREM").arg(self.keys.crawl("alive")).arg(&self.worker);
+        let _ = self.link.pipe(&pipe);
+    }
+}

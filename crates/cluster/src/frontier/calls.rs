@@ -1,0 +1,352 @@
+//! The frontier's scripts, as functions. Each runs on the master of a part in one step.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hapax_frontier::{Entry, HostState, Lease, Options};
+use redis::Value;
+use redis::cluster::ClusterPipeline;
+
+use super::count;
+use crate::Cluster;
+use crate::error::Result;
+use crate::keys::{HOST_PARTS, bytes, list, number, part_of};
+
+const PUSH: &str = include_str!("push.lua");
+const TAKE: &str = include_str!("take.lua");
+const END: &str = include_str!("end.lua");
+const BEGIN: &str = include_str!("begin.lua");
+const DELAY: &str = "local d = redis.call('HGET', KEYS[1], 'd')
+if tonumber(d or 0) < tonumber(ARGV[1]) then redis.call('HSET', KEYS[1], 'd', ARGV[1]) end
+local time = redis.call('TIME')
+local free = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+if tonumber(redis.call('HGET', KEYS[1], 't') or 0) < free then redis.call('HSET', KEYS[1], 't', free) end
+return 1";
+
+/// The seen-set of a part has so many buckets: up to 10^8 URLs each holds at most 512 numbers, which
+/// lie in 8 bytes each.
+const SEEN_BUCKETS: u64 = 4096;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    New,
+    Again,
+    Probe,
+}
+
+impl Mode {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::New => "n",
+            Self::Again => "a",
+            Self::Probe => "p",
+        }
+    }
+}
+
+/// A URL leased ahead, and the delay of its host.
+#[derive(Debug)]
+pub(super) struct Ahead {
+    pub(super) lease: Lease,
+    pub(super) pause: Duration,
+}
+
+/// A URL on its way into the queues.
+#[derive(Clone, Debug)]
+pub(super) struct Push {
+    pub(super) mode: Mode,
+    pub(super) host: String,
+    pub(super) key: u64,
+    pub(super) entry: Vec<u8>,
+}
+
+/// What becomes of a lease.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    what: &'static str,
+    sequence: u64,
+    wait: Duration,
+    failure: bool,
+    again: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    Done,
+    HostDown,
+    /// Another worker has it by now.
+    Lost,
+}
+
+impl End {
+    const fn new(what: &'static str, sequence: u64, wait: Duration, failure: bool) -> Self {
+        Self { what, sequence, wait, failure, again: String::new() }
+    }
+
+    pub(super) const fn free(lease: &Lease, wait: Duration) -> Self {
+        Self::new("f", lease.sequence, wait, false)
+    }
+
+    pub(super) const fn free_failed(lease: &Lease, wait: Duration) -> Self {
+        Self::new("e", lease.sequence, wait, true)
+    }
+
+    pub(super) fn finish(lease: &Lease) -> Self {
+        let key = hapax_frontier::url_key(lease.entry.url.as_str());
+        Self { again: member(key as u64), ..Self::new("x", lease.sequence, Duration::ZERO, false) }
+    }
+
+    pub(super) fn back(lease: &Lease, wait: Duration, failure: bool, tried: bool) -> Self {
+        let again = if tried { "+" } else { "" };
+        Self { again: again.to_owned(), ..Self::new("b", lease.sequence, wait, failure) }
+    }
+
+    pub(super) const fn part(&self) -> u64 {
+        self.sequence % HOST_PARTS
+    }
+
+    /// One that was leased ahead and never looked at.
+    pub(super) const fn back_unseen(sequence: u64) -> Self {
+        Self::new("b", sequence, Duration::ZERO, false)
+    }
+
+    pub(super) const fn defer(lease: &Lease, failure: bool) -> Self {
+        Self::new("d", lease.sequence, Duration::ZERO, failure)
+    }
+}
+
+/// A key as a set of numbers takes it.
+fn member(key: u64) -> String {
+    key.cast_signed().to_string()
+}
+
+fn eval(pipe: &mut ClusterPipeline, script: &str, key: String) {
+    pipe.cmd("EVAL").arg(script).arg(1).arg(key);
+}
+
+/// Queues URLs, all parts at once.
+pub(super) fn push(cluster: &Cluster, options: &Options, pushes: &[Push]) -> Result<()> {
+    let mut parts: BTreeMap<u64, Vec<&Push>> = BTreeMap::new();
+    for push in pushes {
+        parts.entry(part_of(&push.host)).or_default().push(push);
+    }
+    let mut pipe = ClusterPipeline::new();
+    for (part, pushes) in parts {
+        let prefix = cluster.keys.hosts(part);
+        eval(&mut pipe, PUSH, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(options.per_host.max(1));
+        for push in pushes {
+            pipe.arg(push.mode.name()).arg(&push.host).arg(push.key % SEEN_BUCKETS);
+            pipe.arg(member(push.key)).arg(push.entry.as_slice());
+        }
+    }
+    cluster.link.pipe(&pipe).map(|_| ())
+}
+
+/// Whether a URL is in the seen-set; puts it there if asked to.
+pub(super) fn seen(cluster: &Cluster, host: &str, key: u64, insert: bool) -> Result<bool> {
+    let mut pipe = ClusterPipeline::new();
+    let prefix = cluster.keys.of_host(host);
+    if insert {
+        eval(&mut pipe, PUSH, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(1).arg("m").arg(host).arg(key % SEEN_BUCKETS);
+        pipe.arg(member(key)).arg("");
+        let answers = cluster.link.pipe(&pipe)?;
+        return Ok(answers.first().map(list).and_then(<[Value]>::first).and_then(number) == Some(0));
+    }
+    pipe.cmd("SISMEMBER").arg(format!("{prefix}seen:{}", key % SEEN_BUCKETS)).arg(member(key));
+    Ok(cluster.link.pipe(&pipe)?.first().and_then(number) == Some(1))
+}
+
+/// Leases from some parts: for each when to look again, and the leases.
+pub(super) fn take(
+    cluster: &Cluster,
+    options: &Options,
+    parts: &[(u64, Duration)],
+    want: usize,
+) -> Result<Vec<(Option<Duration>, Vec<Ahead>)>> {
+    let mut pipe = ClusterPipeline::new();
+    let share = want.div_ceil(parts.len().max(1)).max(1);
+    for (part, age) in parts {
+        let prefix = cluster.keys.hosts(*part);
+        eval(&mut pipe, TAKE, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(&cluster.worker).arg(options.per_host.max(1));
+        pipe.arg(options.delay.as_millis() as u64).arg(cluster.lease.as_millis() as u64);
+        pipe.arg(share).arg(age.as_millis() as u64);
+    }
+    let answers = cluster.link.pipe(&pipe)?;
+    let read = parts.iter().zip(&answers).map(|((part, _), answer)| {
+        let answer = list(answer);
+        let wait = answer.first().and_then(number).and_then(|ms| u64::try_from(ms).ok());
+        let leases = answer.get(1..).unwrap_or_default().chunks_exact(4);
+        let leases = leases.filter_map(|lease| match lease {
+            [id, host, entry, pause] => {
+                let (attempts, entry) = bytes(entry)?.split_first()?;
+                let lease = Lease {
+                    entry: Entry::decode(entry)?,
+                    host: String::from_utf8_lossy(bytes(host)?).into_owned(),
+                    attempts: *attempts,
+                    has_address: false,
+                    sequence: u64::try_from(number(id)?).ok()? * HOST_PARTS + part,
+                };
+                let pause = number(pause).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
+                Some(Ahead { lease, pause: Duration::from_millis(pause) })
+            }
+            _ => None,
+        });
+        (wait.map(Duration::from_millis), leases.collect())
+    });
+    Ok(read.collect())
+}
+
+/// Ends leases, all parts at once; the answers are in the order of `ends`.
+pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<Vec<Ended>> {
+    let mut parts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (at, end) in ends.iter().enumerate() {
+        parts.entry(end.sequence % HOST_PARTS).or_default().push(at);
+    }
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut pipe = ClusterPipeline::new();
+    for (&part, which) in &parts {
+        let prefix = cluster.keys.hosts(part);
+        eval(&mut pipe, END, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(options.per_host.max(1)).arg(options.breaker_after);
+        pipe.arg(options.breaker_wait.as_millis() as u64).arg(options.give_up_after);
+        for end in which.iter().filter_map(|&at| ends.get(at)) {
+            pipe.arg(end.what).arg(end.sequence / HOST_PARTS).arg(end.wait.as_millis() as u64);
+            pipe.arg(u8::from(end.failure)).arg(&end.again);
+        }
+    }
+    let answers = cluster.link.pipe(&pipe)?;
+    let mut ended = vec![Ended::Done; ends.len()];
+    for (which, answer) in parts.values().zip(&answers) {
+        for (&at, answer) in which.iter().zip(list(answer)) {
+            if let Some(slot) = ended.get_mut(at) {
+                *slot = match number(answer) {
+                    Some(1) => Ended::HostDown,
+                    Some(-1) => Ended::Lost,
+                    _ => Ended::Done,
+                };
+            }
+        }
+    }
+    Ok(ended)
+}
+
+/// This worker's leases of before go back; for the only one, so does what was given up.
+pub(super) fn begin(cluster: &Cluster, alone: bool) -> Result<()> {
+    let mut pipe = ClusterPipeline::new();
+    for part in 0..HOST_PARTS {
+        let prefix = cluster.keys.hosts(part);
+        eval(&mut pipe, BEGIN, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(&cluster.worker).arg(u8::from(alone));
+    }
+    cluster.link.pipe(&pipe).map(|_| ())
+}
+
+/// Holds on to leases.
+pub(super) fn renew(cluster: &Cluster, held: &[u64]) -> Result<()> {
+    const RENEW: &str = "local time = redis.call('TIME')
+local till = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+for i = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', till, ARGV[i]) end
+return 1";
+    let mut parts: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+    for lease in held {
+        parts.entry(lease % HOST_PARTS).or_default().push(lease / HOST_PARTS);
+    }
+    let mut pipe = ClusterPipeline::new();
+    for (part, leases) in &parts {
+        eval(&mut pipe, RENEW, format!("{}leases", cluster.keys.hosts(*part)));
+        pipe.arg(cluster.lease.as_millis() as u64).arg(leases);
+    }
+    if parts.is_empty() { Ok(()) } else { cluster.link.pipe(&pipe).map(|_| ()) }
+}
+
+/// Known, queued and deferred URLs of all parts.
+pub(super) fn counts(cluster: &Cluster) -> Result<hapax_frontier::Counts> {
+    let mut pipe = ClusterPipeline::new();
+    for part in 0..HOST_PARTS {
+        let key = format!("{}counts", cluster.keys.hosts(part));
+        pipe.cmd("HMGET").arg(key).arg("known").arg("queued").arg("deferred");
+    }
+    let mut counts = hapax_frontier::Counts::default();
+    for answer in cluster.link.pipe(&pipe)? {
+        let answer = list(&answer);
+        counts.known += count(answer.first());
+        counts.queued += count(answer.get(1));
+        counts.deferred += count(answer.get(2));
+    }
+    Ok(counts)
+}
+
+/// Takes an address for one request, unless it was asked within the delay.
+pub(super) fn take_address(cluster: &Cluster, key: &str, delay: Duration) -> Result<bool> {
+    let mut pipe = ClusterPipeline::new();
+    let delay = delay.as_millis().max(1) as u64;
+    pipe.cmd("SET").arg(key).arg(1).arg("NX").arg("PX").arg(delay);
+    Ok(cluster.link.pipe(&pipe)?.first() == Some(&Value::Okay))
+}
+
+/// The host asks for this delay; the longest that was asked for holds.
+pub(super) fn set_delay(cluster: &Cluster, host: &str, delay: Duration) -> Result<()> {
+    let mut pipe = ClusterPipeline::new();
+    eval(&mut pipe, DELAY, format!("{}h:{host}", cluster.keys.of_host(host)));
+    pipe.arg(delay.as_millis() as u64);
+    cluster.link.pipe(&pipe).map(|_| ())
+}
+
+/// One host, if any of its URLs was seen.
+pub(super) fn host(cluster: &Cluster, name: &str) -> Result<Option<HostState>> {
+    let prefix = cluster.keys.of_host(name);
+    let mut pipe = ClusterPipeline::new();
+    pipe.cmd("SISMEMBER").arg(format!("{prefix}hosts")).arg(name);
+    ask_host(&mut pipe, &prefix, name);
+    let answers = cluster.link.pipe(&pipe)?;
+    let known = answers.first().and_then(number) == Some(1);
+    Ok(known.then(|| state(name, answers.get(1..).unwrap_or_default())))
+}
+
+/// Every host of the crawl.
+pub(super) fn hosts(cluster: &Cluster) -> Result<Vec<HostState>> {
+    let mut all = Vec::new();
+    for part in 0..HOST_PARTS {
+        let prefix = cluster.keys.hosts(part);
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("SMEMBERS").arg(format!("{prefix}hosts"));
+        let answers = cluster.link.pipe(&pipe)?;
+        let names: Vec<String> = answers
+            .first()
+            .map(list)
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|name| Some(String::from_utf8_lossy(bytes(name)?).into_owned()))
+            .collect();
+        for names in names.chunks(1000) {
+            let mut pipe = ClusterPipeline::new();
+            names.iter().for_each(|name| ask_host(&mut pipe, &prefix, name));
+            let answers = cluster.link.pipe(&pipe)?;
+            all.extend(names.iter().zip(answers.chunks(2)).map(|(name, told)| state(name, told)));
+        }
+    }
+    all.sort_by(|a, b| a.host.cmp(&b.host));
+    Ok(all)
+}
+
+fn ask_host(pipe: &mut ClusterPipeline, prefix: &str, name: &str) {
+    pipe.cmd("HMGET").arg(format!("{prefix}h:{name}")).arg("n").arg("f").arg("g");
+    pipe.cmd("LLEN").arg(format!("{prefix}q:{name}"));
+}
+
+fn state(name: &str, told: &[Value]) -> HostState {
+    let fields = told.first().map(list).unwrap_or_default();
+    let in_flight = count(fields.first());
+    HostState {
+        host: name.to_owned(),
+        queued: count(told.get(1)) + in_flight,
+        in_flight: in_flight as usize,
+        failures: u32::try_from(count(fields.get(1))).unwrap_or(u32::MAX),
+        given_up: count(fields.get(2)) > 0,
+    }
+}

@@ -1,0 +1,147 @@
+//! The thread that speaks to the cluster: sends what was pushed and ended, leases ahead, renews.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use super::{Shared, calls};
+use crate::error::Result;
+use crate::keys::HOST_PARTS;
+
+/// URLs sent at a time.
+pub(super) const BATCH: usize = 512;
+/// URLs leased ahead.
+const AHEAD: usize = 32;
+/// Between two words with the cluster, at least.
+const PACE: Duration = Duration::from_millis(2);
+/// At most, while leases are wanted.
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const COUNT_AGAIN: Duration = Duration::from_millis(200);
+/// A host of a part that another worker prefers is taken when it waited so long.
+const OTHERS_FIRST: Duration = Duration::from_secs(2);
+
+pub(super) fn run(shared: &Shared) {
+    // When each part is worth a look.
+    let mut due = vec![Instant::now(); HOST_PARTS as usize];
+    let (mut counted, mut renewed) = (Instant::now(), Instant::now());
+    while !shared.stop.load(Ordering::Relaxed) {
+        let quiet = {
+            let local = shared.local();
+            let local = match local.ends.is_empty() && local.pushes.len() < BATCH {
+                true => {
+                    let waited = shared.work.wait_timeout(local, PACE * 2);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                false => local,
+            };
+            local.failed.is_some()
+        };
+        if quiet {
+            // Who asks next is told; nothing is tried until then.
+            std::thread::sleep(LOOK_AGAIN);
+            continue;
+        }
+        let done = step(shared, &mut due, &mut counted, &mut renewed);
+        if let Err(error) = done {
+            shared.local().failed.get_or_insert(error);
+        }
+    }
+}
+
+fn step(
+    shared: &Shared,
+    due: &mut [Instant],
+    counted: &mut Instant,
+    renewed: &mut Instant,
+) -> Result<()> {
+    let cluster = &shared.cluster;
+    flush_parts(shared, due)?;
+    if renewed.elapsed() >= cluster.lease / 4 {
+        let held: Vec<u64> = shared.local().held.keys().copied().collect();
+        calls::renew(cluster, &held)?;
+        cluster.heartbeat()?;
+        *renewed = Instant::now();
+    }
+    if counted.elapsed() >= COUNT_AGAIN {
+        counts(shared)?;
+        *counted = Instant::now();
+    }
+    take(shared, due)
+}
+
+/// Leases ahead, from the parts that are due.
+fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
+    let want = {
+        let local = shared.local();
+        if local.ready.len() > AHEAD / 2 { 0 } else { AHEAD - local.ready.len() }
+    };
+    if want == 0 {
+        return Ok(());
+    }
+    let now = Instant::now();
+    let mut parts = Vec::new();
+    for (part, due) in (0..).zip(due.iter()) {
+        if *due <= now {
+            let mine = shared.cluster.prefers(part);
+            parts.push((part, if mine { Duration::ZERO } else { OTHERS_FIRST }));
+        }
+    }
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let found = calls::take(&shared.cluster, &shared.options, &parts, want)?;
+    let mut local = shared.local();
+    for ((part, age), (wait, leases)) in parts.into_iter().zip(found) {
+        let full = !leases.is_empty();
+        for ahead in leases {
+            local.held.insert(ahead.lease.sequence, ());
+            local.ready.push_back(ahead);
+        }
+        if let Some(due) = due.get_mut(part as usize) {
+            let wait = wait.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
+            // What waits for a worker that prefers it is not asked for all the time.
+            let wait = if age.is_zero() { wait } else { wait.max(LOOK_AGAIN / 2) };
+            *due = now + if full { PACE } else { wait.max(PACE) };
+        }
+    }
+    Ok(())
+}
+
+/// Sends all that waits, and returns when it has arrived.
+pub(super) fn flush(shared: &Shared) -> Result<()> {
+    flush_parts(shared, &mut [])
+}
+
+fn flush_parts(shared: &Shared, due: &mut [Instant]) -> Result<()> {
+    let _sending = shared.sending.lock().unwrap_or_else(PoisonError::into_inner);
+    let (pushes, ends) = {
+        let mut local = shared.local();
+        (std::mem::take(&mut local.pushes), std::mem::take(&mut local.ends))
+    };
+    let now = Instant::now();
+    let mut touched = |part: u64| {
+        if let Some(due) = due.get_mut(part as usize) {
+            *due = now;
+        }
+    };
+    for pushes in pushes.chunks(BATCH) {
+        pushes.iter().for_each(|push| touched(crate::keys::part_of(&push.host)));
+        calls::push(&shared.cluster, &shared.options, pushes)?;
+    }
+    // Not known yet to those who count.
+    shared.local().told.queued += pushes.len() as u64;
+    for ends in ends.chunks(BATCH) {
+        ends.iter().for_each(|end| touched(end.part()));
+        calls::end(&shared.cluster, &shared.options, ends)?;
+    }
+    Ok(())
+}
+
+/// Asks how many URLs are where.
+pub(super) fn counts(shared: &Shared) -> Result<()> {
+    let told = calls::counts(&shared.cluster)?;
+    let mut local = shared.local();
+    local.idle = if told.queued <= told.deferred { local.idle + 1 } else { 0 };
+    local.told = told;
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Connections that survive the loss of a master: rebuilt on any failure, tried again until
+//! patience ends. Everything sent here may be done twice without harm.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use redis::cluster::{ClusterClient, ClusterConnection, ClusterPipeline};
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+
+use crate::error::{Error, Result};
+
+/// One answer is waited for so long; a failover of three masters takes 3 to 5 s.
+const ANSWER: Duration = Duration::from_secs(2);
+/// Between two tries.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Shared by all that speak to the cluster.
+pub(crate) struct Link {
+    client: ClusterClient,
+    idle: Mutex<Vec<ClusterConnection>>,
+    pub(crate) address: String,
+    patience: Duration,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Link {
+    /// Connects to a cluster given as `redis://HOST:PORT,HOST:PORT,...`.
+    pub(crate) fn open(address: &str, patience: Duration) -> Result<Self> {
+        let wrong = |why: String| Error::Address { address: address.to_owned(), why };
+        let (scheme, rest) =
+            address.split_once("://").ok_or_else(|| wrong("no address of a cluster".into()))?;
+        let nodes: Vec<String> = rest.split(',').map(|node| format!("{scheme}://{node}")).collect();
+        let client = ClusterClient::builder(nodes)
+            .connection_timeout(ANSWER)
+            .response_timeout(ANSWER)
+            .retries(1)
+            .min_retry_wait(10)
+            .max_retry_wait(50)
+            .build()
+            .map_err(|error| wrong(error.to_string()))?;
+        let link =
+            Self { client, idle: Mutex::default(), address: without_password(address), patience };
+        let mut hello = ClusterPipeline::new();
+        hello.cmd("GET").arg("hapax:hello");
+        link.pipe(&hello)?;
+        Ok(link)
+    }
+
+    /// Sends all commands at once and returns their answers in order.
+    pub(crate) fn pipe(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
+        let began = Instant::now();
+        let mut pause = SHORTEST_PAUSE;
+        loop {
+            let error = match self.once(commands) {
+                Ok(values) => return Ok(values),
+                Err(error) => error,
+            };
+            let why = told(&error);
+            if !passes(&error) {
+                return Err(Error::Refused { address: self.address.clone(), why });
+            }
+            if began.elapsed() >= self.patience {
+                let seconds = self.patience.as_secs();
+                return Err(Error::Unavailable { address: self.address.clone(), seconds, why });
+            }
+            // All others point to the same nodes.
+            self.idle().clear();
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn once(&self, commands: &ClusterPipeline) -> std::result::Result<Vec<Value>, RedisError> {
+        let kept = self.idle().pop();
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => self.client.get_connection()?,
+        };
+        let values = commands.query::<Vec<Value>>(&mut connection)?;
+        self.idle().push(connection);
+        Ok(values)
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<ClusterConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether it may pass by itself: a node that is away, moves, loads, or is being replaced.
+fn passes(error: &RedisError) -> bool {
+    match error.kind() {
+        ErrorKind::AuthenticationFailed
+        | ErrorKind::InvalidClientConfig
+        | ErrorKind::UnexpectedReturnType => false,
+        ErrorKind::Server(ServerErrorKind::ResponseError) => {
+            // A script says so of itself; the node behind it is what fails.
+            let text = error.to_string();
+            ["READONLY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "OOM", "NOREPLICAS"]
+                .iter()
+                .any(|code| text.contains(code))
+        }
+        ErrorKind::Extension => {
+            !matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE"))
+        }
+        _ => true,
+    }
+}
+
+fn told(error: &RedisError) -> String {
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    match first.to_ascii_lowercase() {
+        // What a server says that is no cluster.
+        text if text.contains("cluster support disabled") => {
+            format!("{first} (it is a single server: start it with cluster-enabled yes)")
+        }
+        _ => first.to_owned(),
+    }
+}
+
+fn without_password(address: &str) -> String {
+    match (address.split_once("://"), address.rsplit_once('@')) {
+        (Some((scheme, _)), Some((_, nodes))) => format!("{scheme}://{nodes}"),
+        _ => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_address_is_said_and_a_password_is_not() {
+        for bad in ["127.0.0.1:7000", "http://a:1", "redis://a:x"] {
+            let error = Link::open(bad, Duration::ZERO).unwrap_err();
+            assert!(matches!(error, Error::Address { .. }), "{bad}: {error}");
+        }
+        assert_eq!(without_password("redis://u:p@a:1,b:2"), "redis://a:1,b:2");
+        let error = Link::open("redis://127.0.0.1:1", Duration::from_millis(1)).unwrap_err();
+        assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+    }
+}

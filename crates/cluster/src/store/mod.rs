@@ -1,0 +1,249 @@
+//! The store of a crawl that many workers share: documents, and buckets of the permuted tables, of
+//! the sketch's bands and of the digests, filtered here.
+
+mod decide;
+mod scripts;
+mod tables;
+mod value;
+
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hapax_dedup::{DocId, Document, DocumentStore, Policy, Record, Result, Verdict};
+use redis::cluster::ClusterPipeline;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use self::tables::{Place, Shape};
+use self::value::{NOTHING, State, Stored};
+use crate::Cluster;
+use crate::error::Error;
+use crate::keys::{bytes, number};
+
+pub use self::tables::MAX_DISTANCE;
+
+/// Documents decided about together.
+const BATCH: usize = 64;
+/// Keys may share a number: so many are tried.
+const MAX_SALT: u64 = 8;
+/// Tickets are taken in blocks.
+const TICKETS: u64 = 256;
+
+/// A [`DocumentStore`] in a cluster, see [`Cluster::store`].
+///
+/// A document is appended to its buckets before they are read, so of two near-duplicates offered at
+/// once at least one sees the other. Whoever has the lower ticket goes first: it marks the others,
+/// which wait for it, so exactly one is kept.
+///
+/// # Complexity
+/// Three to four round trips for a batch of 64 documents; 21 buckets a document, 27 in the shape for
+/// many pages. Bytes of a document: docs/benchmarks.md.
+#[derive(Debug)]
+pub struct ClusterStore {
+    cluster: Arc<Cluster>,
+    shape: Shape,
+    policy: Policy,
+    /// The worker, and which of its lives.
+    writer: String,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    /// Offered here and not settled.
+    unsettled: HashMap<DocId, Vec<u8>>,
+    tickets: std::ops::Range<u64>,
+}
+
+impl ClusterStore {
+    pub(crate) fn open(
+        cluster: Arc<Cluster>,
+        recipe: &str,
+        policy: Policy,
+        expected_pages: u64,
+    ) -> crate::Result<Self> {
+        if policy.distance > MAX_DISTANCE {
+            return Err(Error::Distance(MAX_DISTANCE));
+        }
+        cluster.agree_version()?;
+        cluster.agree("recipe", recipe)?;
+        cluster.agree("policy", &format!("{policy:?}"))?;
+        let name = cluster.settle_on("shape", Shape::name_for(expected_pages))?;
+        let shape = Shape::named(&name).ok_or_else(|| Error::Foreign {
+            address: cluster.link.address.clone(),
+            key: cluster.keys.crawl("shape"),
+        })?;
+        // No two hashers have the same keys.
+        let life = std::hash::RandomState::new().hash_one(&cluster.worker);
+        let writer = format!("{}:{life:016x}", cluster.worker);
+        Ok(Self { cluster, shape, policy, writer, open: Mutex::default() })
+    }
+
+    fn held(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ticket(&self) -> crate::Result<u64> {
+        let mut open = self.held();
+        if let Some(ticket) = open.tickets.next() {
+            return Ok(ticket);
+        }
+        let end = self.cluster.add("tickets", TICKETS as i64)?;
+        open.tickets = end.saturating_sub(TICKETS)..end;
+        open.tickets.next().ok_or(Error::Refused {
+            address: self.cluster.link.address.clone(),
+            why: "no tickets".into(),
+        })
+    }
+
+    fn eval(&self, pipe: &mut ClusterPipeline, script: &str, id: DocId) {
+        pipe.cmd("EVAL").arg(script).arg(1).arg(self.cluster.keys.document(id));
+    }
+
+    /// The documents of these numbers.
+    fn fetch(&self, ids: &[DocId]) -> crate::Result<HashMap<DocId, Stored>> {
+        if ids.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut pipe = ClusterPipeline::new();
+        for &id in ids {
+            pipe.cmd("GET").arg(self.cluster.keys.document(id));
+        }
+        let answers = self.cluster.link.pipe(&pipe)?;
+        let read = ids.iter().zip(&answers);
+        Ok(read.filter_map(|(&id, answer)| Some((id, value::decode(bytes(answer)?)?))).collect())
+    }
+
+    fn places(&self, id: DocId, document: &Document<'_>) -> Vec<Place> {
+        self.shape.places(id, document, !self.policy.hamming_only)
+    }
+
+    /// Takes documents out of their buckets.
+    fn withdraw(&self, documents: &[(DocId, &Document<'_>)]) -> crate::Result<()> {
+        let mut pipe = ClusterPipeline::new();
+        let mut any = false;
+        for (id, document) in documents {
+            for place in self.places(*id, document) {
+                any = true;
+                pipe.cmd("EVAL").arg(scripts::REMOVE).arg(1);
+                pipe.arg(self.cluster.keys.bucket(place.table, place.lead)).arg(place.entry);
+            }
+        }
+        if any { self.cluster.link.pipe(&pipe).map(|_| ()) } else { Ok(()) }
+    }
+
+    fn set(&self, id: DocId, state: State, of: DocId) -> crate::Result<bool> {
+        let mut pipe = ClusterPipeline::new();
+        self.eval(&mut pipe, scripts::SET, id);
+        pipe.arg(&[state.letter()][..]).arg(&of.to_le_bytes()[..]);
+        let answers = self.cluster.link.pipe(&pipe)?;
+        Ok(answers.first().and_then(bytes).is_some_and(|state| !state.is_empty()))
+    }
+
+    /// Appends a document to its buckets.
+    fn append(&self, id: DocId, document: &Document<'_>) -> crate::Result<()> {
+        let mut pipe = ClusterPipeline::new();
+        let places = self.places(id, document);
+        for place in &places {
+            pipe.cmd("APPEND").arg(self.cluster.keys.bucket(place.table, place.lead));
+            pipe.arg(place.entry.as_slice());
+        }
+        if places.is_empty() { Ok(()) } else { self.cluster.link.pipe(&pipe).map(|_| ()) }
+    }
+}
+
+/// The number of a key; another one for each salt, for the rare case that two keys share one.
+fn number_of(key: &[u8], salt: u64) -> DocId {
+    // The highest number stands for none.
+    xxh3_64_with_seed(key, salt).min(NOTHING - 1)
+}
+
+impl DocumentStore for ClusterStore {
+    fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
+        let mut verdicts = Vec::with_capacity(documents.len());
+        for documents in documents.chunks(BATCH) {
+            if let Some(long) = documents.iter().find(|d| d.key.len() > hapax_dedup::MAX_KEY) {
+                return Err(hapax_dedup::Error::KeyTooLong(long.key.len()));
+            }
+            verdicts.extend(self.decide(documents)?);
+        }
+        Ok(verdicts)
+    }
+
+    fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        for salt in 0..MAX_SALT {
+            let id = number_of(key, salt);
+            match self.record(id)? {
+                None => return Ok(None),
+                Some(record) if record.key == key => return Ok(Some(id)),
+                Some(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(&self, id: DocId) -> Result<Option<Record>> {
+        let stored = self.fetch(&[id])?.remove(&id);
+        Ok(stored.map(|stored| Record {
+            id,
+            of: stored.of.filter(|_| stored.state == State::Discarded),
+            indexed: stored.state == State::Kept,
+            ..stored.record
+        }))
+    }
+
+    fn delete(&self, id: DocId) -> Result<bool> {
+        let Some(record) = self.record(id)? else { return Ok(false) };
+        self.withdraw(&[(id, &record.document())])?;
+        let mut pipe = ClusterPipeline::new();
+        pipe.cmd("DEL").arg(self.cluster.keys.document(id));
+        self.cluster.link.pipe(&pipe)?;
+        self.held().unsettled.remove(&id);
+        self.cluster.add("documents", -1)?;
+        Ok(true)
+    }
+
+    fn restore(&self, id: DocId) -> Result<Option<DocId>> {
+        let Some(record) = self.record(id)? else { return Ok(None) };
+        if record.of.is_some() {
+            self.set(id, State::Kept, NOTHING)?;
+            self.append(id, &record.document())?;
+        }
+        Ok(Some(id))
+    }
+
+    fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>> {
+        let Some(record) = self.record(id)? else { return Ok(None) };
+        self.restore(of)?;
+        self.set(id, State::Discarded, of)?;
+        self.withdraw(&[(id, &record.document())])?;
+        Ok(Some(id))
+    }
+
+    fn count(&self) -> Result<u64> {
+        Ok(self.cluster.add("documents", 0)?)
+    }
+
+    fn settle(&self) -> Result<Vec<Vec<u8>>> {
+        let mut open: Vec<(DocId, Vec<u8>)> = {
+            let mut held = self.held();
+            held.unsettled.drain().collect()
+        };
+        open.sort_unstable();
+        let mut lost = Vec::new();
+        for batch in open.chunks(1000) {
+            let mut pipe = ClusterPipeline::new();
+            for (id, _) in batch {
+                self.eval(&mut pipe, scripts::SETTLE, *id);
+                pipe.arg(&self.writer);
+            }
+            let answers = self.cluster.link.pipe(&pipe)?;
+            for ((_, key), answer) in batch.iter().zip(&answers) {
+                if number(answer) == Some(0) {
+                    lost.push(key.clone());
+                }
+            }
+        }
+        Ok(lost)
+    }
+}

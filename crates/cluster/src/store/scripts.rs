@@ -1,0 +1,67 @@
+//! The store's scripts. Each touches one key, so each is one step on one master; done twice they
+//! do no harm. Offsets are those of [`value`](super::value).
+
+/// Claims a document for its writer. ARGV: writer, value, where the key begins in a record, the key.
+/// Answers: `n` claimed, `t` claimed from a writer that did not settle it, `m` this writer's
+/// already, `c` settled by whomever, `o` another key's.
+pub(super) const CLAIM: &str = "local old = redis.call('GET', KEYS[1])
+if old then
+  local writer = old:sub(20, 19 + old:byte(19))
+  if old:sub(#old - #ARGV[3] + 1) ~= ARGV[3] then return 'o' end
+  if old:sub(2, 2) == '1' then return 'c' end
+  if writer == ARGV[1] then return 'm' end
+end
+redis.call('SET', KEYS[1], ARGV[2])
+return old and 't' or 'n'";
+
+/// Ends a decision. ARGV: writer (or nothing: any), state, of. Answers the state and `of` that hold
+/// now; `t` if another writer has taken the document over.
+pub(super) const DECIDE: &str = "local old = redis.call('GETRANGE', KEYS[1], 0, 18)
+if #old < 19 then return { 't', '' } end
+if ARGV[1] ~= '' and redis.call('GETRANGE', KEYS[1], 19, 18 + old:byte(19)) ~= ARGV[1] then
+  return { 't', '' }
+end
+if old:sub(1, 1) ~= 'u' then return { old:sub(1, 1), old:sub(11, 18) } end
+redis.call('SETRANGE', KEYS[1], 0, ARGV[2])
+redis.call('SETRANGE', KEYS[1], 10, ARGV[3])
+return { ARGV[2], ARGV[3] }";
+
+/// Begins a decision again, with another ticket. ARGV: writer, ticket. Answers 1 if it is this
+/// writer's.
+pub(super) const AGAIN: &str = "local old = redis.call('GETRANGE', KEYS[1], 0, 18)
+if #old < 19 or redis.call('GETRANGE', KEYS[1], 19, 18 + old:byte(19)) ~= ARGV[1] then return 0 end
+redis.call('SETRANGE', KEYS[1], 0, 'u')
+redis.call('SETRANGE', KEYS[1], 2, ARGV[2])
+return 1";
+
+/// Sets a state whatever it was. ARGV: state, of. Answers the state before, or nothing.
+pub(super) const SET: &str = "local old = redis.call('GETRANGE', KEYS[1], 0, 0)
+if #old == 0 then return '' end
+redis.call('SETRANGE', KEYS[1], 0, ARGV[1])
+redis.call('SETRANGE', KEYS[1], 10, ARGV[2])
+return old";
+
+/// Settles a document: it is durable with its writer. ARGV: writer. Answers 0 if it is not its.
+pub(super) const SETTLE: &str = "local old = redis.call('GETRANGE', KEYS[1], 0, 18)
+if #old < 19 or redis.call('GETRANGE', KEYS[1], 19, 18 + old:byte(19)) ~= ARGV[1] then return 0 end
+redis.call('SETRANGE', KEYS[1], 1, '1')
+return 1";
+
+/// Takes an entry out of a bucket, as often as it is there.
+pub(super) const REMOVE: &str = "local all = redis.call('GET', KEYS[1])
+if not all then return 0 end
+local entry, at, removed = ARGV[1], 1, 0
+while true do
+  local from = all:find(entry, at, true)
+  if not from then break end
+  if (from - 1) % #entry == 0 then
+    all = all:sub(1, from - 1) .. all:sub(from + #entry)
+    at, removed = from, removed + 1
+  else
+    at = from + 1
+  end
+end
+if removed > 0 then
+  if #all == 0 then redis.call('DEL', KEYS[1]) else redis.call('SET', KEYS[1], all) end
+end
+return removed";

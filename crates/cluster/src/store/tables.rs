@@ -1,0 +1,187 @@
+//! Which buckets a document lies in, and what lies there.
+
+use std::collections::BTreeMap;
+
+use hapax_dedup::{BANDS, DocId, Document, Fingerprint, Layout, Level, Record};
+
+/// Tables of a cluster find everything within this distance.
+pub const MAX_DISTANCE: u32 = 3;
+/// From so many pages on ten tables of 25 bits are better than four of 16.
+const MANY_PAGES: u64 = 20_000_000;
+/// A bucket of bands or digests takes one of so many bits of the key; more for many pages.
+const FEW_BITS: u32 = 16;
+const MANY_BITS: u32 = 20;
+
+/// How the crawl's documents are spread over buckets.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    masks: Vec<u64>,
+    bits: u32,
+}
+
+/// A place in a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) table: usize,
+    pub(super) lead: u64,
+    /// What is appended there: the rest of the key, then the document's number.
+    pub(super) entry: Vec<u8>,
+}
+
+impl Shape {
+    /// The name of the shape that suits so many pages.
+    pub(super) fn name_for(expected_pages: u64) -> &'static str {
+        if expected_pages <= MANY_PAGES { "4x16" } else { "10x25" }
+    }
+
+    /// The shape of that name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        let (blocks, bits) = match name {
+            "4x16" => (4, FEW_BITS),
+            "10x25" => (5, MANY_BITS),
+            _ => return None,
+        };
+        let layout = Layout::new(blocks, MAX_DISTANCE).ok()?;
+        Some(Self { masks: layout.leads().iter().map(|lead| lead.mask).collect(), bits })
+    }
+
+    /// Where a document lies; nowhere without text.
+    pub(super) fn places(&self, id: DocId, document: &Document<'_>, bands: bool) -> Vec<Place> {
+        if document.tokens == 0 {
+            return Vec::new();
+        }
+        let mut places = Vec::with_capacity(self.masks.len() + BANDS + 1);
+        let bits = document.fingerprint.bits();
+        for (table, &mask) in self.masks.iter().enumerate() {
+            places.push(Place {
+                table,
+                lead: lead(bits, mask),
+                entry: entry(&bits.to_le_bytes(), id),
+            });
+        }
+        let mut rest = |table: usize, key: u64| {
+            let low = (key & 0xFFFF_FFFF) as u32;
+            let lead = u64::from(low >> (32 - self.bits));
+            places.push(Place { table, lead, entry: entry(&low.to_le_bytes(), id) });
+        };
+        if let Some(digest) = document.digest.as_ref().and_then(|digest| digest.first_chunk::<4>())
+        {
+            rest(self.masks.len(), u64::from(u32::from_le_bytes(*digest)));
+        }
+        if let Some(sketch) = document.sketch.filter(|_| bands) {
+            for (band, key) in sketch.bands().into_iter().enumerate() {
+                rest(self.masks.len() + 1 + band, key);
+            }
+        }
+        places
+    }
+
+    /// Whom a bucket proposes for a document whose own place there is `place`, and on which level:
+    /// the strongest one that proposes somebody speaks for him.
+    pub(super) fn propose(
+        &self,
+        place: &Place,
+        bucket: &[u8],
+        distance: u32,
+        found: &mut BTreeMap<DocId, (Level, Option<usize>)>,
+    ) {
+        let size = place.entry.len();
+        let hamming = place.table < self.masks.len();
+        let mut left = hapax_dedup::MAX_BAND_BUCKET;
+        let own = place.entry.get(..size - 8).unwrap_or_default();
+        for other in bucket.chunks_exact(size) {
+            let Some((key, id)) = other.split_last_chunk::<8>() else { continue };
+            let id = DocId::from_le_bytes(*id);
+            let proposal = if hamming {
+                let (Some(a), Some(b)) = (own.first_chunk(), key.first_chunk()) else { continue };
+                let [a, b] = [a, b].map(|bytes| Fingerprint::from_bits(u64::from_le_bytes(*bytes)));
+                if a.distance(b) > distance {
+                    continue;
+                }
+                (Level::Hamming, Some(place.table))
+            } else if key != own {
+                continue;
+            } else if place.table == self.masks.len() {
+                (Level::Text, None)
+            } else if left == 0 {
+                continue;
+            } else {
+                left -= 1;
+                (Level::Sketch, Some(place.table - self.masks.len() - 1))
+            };
+            let known = found.entry(id).or_insert(proposal);
+            *known = (*known).min(proposal);
+        }
+    }
+}
+
+/// On which level two documents would be found, whoever found it.
+pub(super) fn level_of(document: &Document<'_>, other: &Record, distance: u32) -> Level {
+    if document.digest.is_some() && document.digest == other.digest {
+        Level::Text
+    } else if document.fingerprint.distance(other.fingerprint) <= distance {
+        Level::Hamming
+    } else {
+        Level::Sketch
+    }
+}
+
+fn entry(key: &[u8], id: DocId) -> Vec<u8> {
+    let mut entry = key.to_vec();
+    entry.extend(id.to_le_bytes());
+    entry
+}
+
+/// The bits under the mask, next to each other.
+fn lead(bits: u64, mut mask: u64) -> u64 {
+    let (mut lead, mut at) = (0, 0);
+    while mask != 0 {
+        lead |= (bits >> mask.trailing_zeros() & 1) << at;
+        at += 1;
+        mask &= mask - 1;
+    }
+    lead
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(shape: &Shape, a: u64, b: u64) -> bool {
+        let document = |bits| Document::new(b"", Fingerprint::from_bits(bits));
+        let (mine, theirs) =
+            (shape.places(1, &document(a), true), shape.places(2, &document(b), true));
+        let mut found = BTreeMap::new();
+        for place in &mine {
+            let met = theirs.iter().filter(|p| p.table == place.table && p.lead == place.lead);
+            met.for_each(|other| shape.propose(place, &other.entry, 3, &mut found));
+        }
+        found.contains_key(&2)
+    }
+
+    #[test]
+    fn all_within_the_distance_meet_in_a_bucket_and_no_others() {
+        let mut random = 7u64;
+        for name in ["4x16", "10x25"] {
+            let shape = Shape::named(name).unwrap();
+            for _ in 0..2_000 {
+                random = hapax_dedup::mix64(random.wrapping_add(1));
+                let (a, mut b) = (random, random);
+                for round in 0..4 {
+                    assert_eq!(found(&shape, a, b), round <= 3, "{name} {round}");
+                    loop {
+                        random = hapax_dedup::mix64(random);
+                        let bit = 1 << (random % 64);
+                        if (a ^ b) & bit == 0 {
+                            b ^= bit;
+                            break;
+                        }
+                    }
+                }
+                assert!(!found(&shape, a, b), "{name} at distance 4");
+            }
+        }
+        assert!(Shape::named("20x32").is_none());
+        assert_eq!(Shape::name_for(1 << 20), "4x16");
+    }
+}

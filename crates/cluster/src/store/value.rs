@@ -1,0 +1,80 @@
+//! A document as it lies in the cluster: state, whether it is settled, ticket, what it duplicates,
+//! whose it is, then the record. The scripts know the first four by their offsets.
+
+use hapax_dedup::{DocId, Record};
+
+pub(super) const NOTHING: DocId = DocId::MAX;
+
+/// How far the decision about a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its writer is about to decide.
+    Undecided,
+    Kept,
+    Discarded,
+    /// Its writer did not come back; whoever waited for it went on.
+    Abandoned,
+}
+
+impl State {
+    pub(super) const fn letter(self) -> u8 {
+        match self {
+            Self::Undecided => b'u',
+            Self::Kept => b'k',
+            Self::Discarded => b'd',
+            Self::Abandoned => b'a',
+        }
+    }
+
+    pub(super) const fn of(letter: u8) -> Option<Self> {
+        match letter {
+            b'u' => Some(Self::Undecided),
+            b'k' => Some(Self::Kept),
+            b'd' => Some(Self::Discarded),
+            b'a' => Some(Self::Abandoned),
+            _ => None,
+        }
+    }
+}
+
+/// A stored document.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) state: State,
+    pub(super) ticket: u64,
+    pub(super) of: Option<DocId>,
+    pub(super) record: Record,
+}
+
+pub(super) fn encode(
+    state: State,
+    ticket: u64,
+    of: DocId,
+    writer: &str,
+    record: &Record,
+) -> Vec<u8> {
+    let mut value = vec![state.letter(), b'0'];
+    value.extend(ticket.to_le_bytes());
+    value.extend(of.to_le_bytes());
+    let writer = writer.get(..255).unwrap_or(writer).as_bytes();
+    value.push(writer.len() as u8);
+    value.extend(writer);
+    value.extend(record.to_bytes());
+    value
+}
+
+pub(super) fn decode(value: &[u8]) -> Option<Stored> {
+    let (state, rest) = value.split_first()?;
+    let rest = rest.get(1..)?;
+    let (ticket, rest) = rest.split_first_chunk()?;
+    let (of, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first()?;
+    let record = Record::from_bytes(rest.get(usize::from(*length)..)?)?;
+    let of = DocId::from_le_bytes(*of);
+    Some(Stored {
+        state: State::of(*state)?,
+        ticket: u64::from_le_bytes(*ticket),
+        of: (of != NOTHING).then_some(of),
+        record,
+    })
+}
