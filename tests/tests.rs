@@ -28,3 +28,9 @@ mod hostile;
 mod fetching;
 // Which pages are the same and which text is theirs, on pages made here.
 mod quality;
+// One crawl of many workers; in a build with that feature.
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(feature = "cluster")]
+#[path = "../crates/cluster/tests/it/redis.rs"]
+mod redis;

@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 
 /// One answer is waited for so long; a failover of three masters takes 3 to 5 s.
 const ANSWER: Duration = Duration::from_secs(2);
+/// Who begins is told sooner that nobody answers.
+const START: Duration = Duration::from_secs(4);
 /// Between two tries.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -48,12 +50,16 @@ impl Link {
             Self { client, idle: Mutex::default(), address: without_password(address), patience };
         let mut hello = ClusterPipeline::new();
         hello.cmd("GET").arg("hapax:hello");
-        link.pipe(&hello)?;
+        link.pipe_within(&hello, patience.min(START))?;
         Ok(link)
     }
 
     /// Sends all commands at once and returns their answers in order.
     pub(crate) fn pipe(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
+        self.pipe_within(commands, self.patience)
+    }
+
+    fn pipe_within(&self, commands: &ClusterPipeline, patience: Duration) -> Result<Vec<Value>> {
         let began = Instant::now();
         let mut pause = SHORTEST_PAUSE;
         loop {
@@ -65,8 +71,8 @@ impl Link {
             if !passes(&error) {
                 return Err(Error::Refused { address: self.address.clone(), why });
             }
-            if began.elapsed() >= self.patience {
-                let seconds = self.patience.as_secs();
+            if began.elapsed() >= patience {
+                let seconds = patience.as_secs();
                 return Err(Error::Unavailable { address: self.address.clone(), seconds, why });
             }
             // All others point to the same nodes.

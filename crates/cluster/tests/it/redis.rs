@@ -10,12 +10,17 @@ pub(crate) struct RedisCluster {
     nodes: Vec<(u16, Option<Child>)>,
 }
 
-/// Free ports, with the bus's ports 10,000 above.
+/// Free ports, with the bus's ports 10,000 above; never the same again in this process, for who
+/// knew a dead server would take the next one there for it.
 fn ports(count: usize) -> Vec<u16> {
+    static NEXT: std::sync::Mutex<u16> = std::sync::Mutex::new(0);
+    let mut next = NEXT.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut found = Vec::new();
     let seed = std::process::id() as u16;
-    for step in 0..20_000u16 {
-        let port = 12_000 + (seed.wrapping_mul(37).wrapping_add(step * 7)) % 20_000;
+    for _ in 0..2000 {
+        let step = *next;
+        *next += 1;
+        let port = 12_000 + seed.wrapping_mul(37).wrapping_add(step * 7) % 20_000;
         let free = |port: u16| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
         if !found.contains(&port) && free(port) && free(port + 10_000) {
             found.push(port);
@@ -124,18 +129,6 @@ impl RedisCluster {
             self.nodes[*node].1.is_some() && self.cli(*node, &["role"]).starts_with("master")
         };
         (0..6).find(is).unwrap()
-    }
-
-    /// Bytes that the masters hold.
-    pub(crate) fn memory(&self) -> u64 {
-        let masters = (0..6).filter(|&node| self.cli(node, &["role"]).starts_with("master"));
-        masters
-            .map(|node| {
-                let info = self.cli(node, &["info", "memory"]);
-                let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).unwrap();
-                line.trim().parse::<u64>().unwrap()
-            })
-            .sum()
     }
 }
 

@@ -1,0 +1,178 @@
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use crate::redis::RedisCluster;
+use crate::support::{Bench, Page, Server, code, html, json_lines, prose, text};
+
+/// Hosts whose pages are partly each other's: text `n` stands on two hosts, on one of them twice.
+fn hosts(count: usize, pages: u64, wait: Duration) -> Vec<Server> {
+    let web = |host: usize| -> HashMap<String, Page> {
+        (0..pages)
+            .map(|number| {
+                let seed = match number % 3 {
+                    // Its own, twice; and the next host's.
+                    0 => host as u64 * 1000 + number / 6,
+                    1 => host as u64 * 1000 + 500 + number,
+                    _ => (host as u64 + 1) % count as u64 * 1000 + 499 + number,
+                };
+                let next: String = [number * 2 + 1, number * 2 + 2]
+                    .iter()
+                    .filter(|next| **next < pages)
+                    .map(|next| format!("<a href=/p{next}>n</a> "))
+                    .collect();
+                let path = if number == 0 { "/".to_owned() } else { format!("/p{number}") };
+                let body = prose(seed + 1, 12);
+                (path, html(format!("<nav>{next}</nav><main><p>{body}</p></main>")))
+            })
+            .collect()
+    };
+    (0..count).map(|host| Server::slow(web(host), wait)).collect()
+}
+
+fn seeds(servers: &[Server]) -> Vec<String> {
+    servers.iter().map(|server| server.url("/")).collect()
+}
+
+/// The texts of all kept pages, each with the URLs that hold it; how many were discarded.
+fn kept(benches: &[&Bench]) -> (BTreeMap<String, Vec<String>>, usize) {
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut discarded = 0;
+    for bench in benches {
+        for page in json_lines(bench.run(&["export", "--format", "jsonl"]).as_bytes()) {
+            let text = page["text"].as_str().unwrap().to_owned();
+            texts.entry(text).or_default().push(page["url"].as_str().unwrap().to_owned());
+        }
+        discarded += bench.log("discarded.jsonl").len();
+    }
+    (texts, discarded)
+}
+
+fn flags<'a>(address: &'a str, name: &'a str) -> Vec<&'a str> {
+    vec!["--cluster", address, "--cluster-name", name, "--cluster-lease", "3s", "--delay", "10ms"]
+}
+
+fn finish(mut child: std::process::Child) -> i32 {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code().unwrap();
+        }
+        if began.elapsed() > Duration::from_secs(120) {
+            child.kill().unwrap();
+            panic!("a worker does not come to an end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn three_workers_fetch_each_page_once_and_keep_each_text_once() {
+    let Some(cluster) = RedisCluster::start() else { return };
+    let address = cluster.address();
+    let alone = {
+        let servers = hosts(9, 18, Duration::ZERO);
+        let bench = Bench::new();
+        let output = bench.crawl(&seeds(&servers), &["--delay", "0s"]);
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        kept(&[&bench])
+    };
+    let servers = hosts(9, 18, Duration::from_millis(3));
+    let benches: Vec<Bench> = (0..3).map(|_| Bench::new()).collect();
+    let flags = flags(&address, "three");
+    let workers: Vec<_> = benches.iter().map(|b| b.spawn(&seeds(&servers), &flags)).collect();
+    for worker in workers {
+        assert_eq!(finish(worker), 0);
+    }
+    for server in &servers {
+        let mut asked = server.asked();
+        let all = asked.len();
+        asked.sort();
+        asked.dedup();
+        assert_eq!((asked.len(), all), (18, 18), "each page of a host once");
+    }
+    let together = kept(&benches.iter().collect::<Vec<_>>());
+    let twice: Vec<_> = together.0.values().filter(|urls| urls.len() > 1).collect();
+    assert!(twice.is_empty(), "kept by two workers: {twice:?}");
+    assert_eq!(together.0.keys().collect::<Vec<_>>(), alone.0.keys().collect::<Vec<_>>());
+    assert_eq!(together.1, alone.1, "discarded");
+    let worked = benches.iter().filter(|b| b.summary()["pages"]["fetched"] != 0).count();
+    assert!(worked >= 2, "the work was shared");
+    // Each discarded page says for which one, also when another worker holds it.
+    let all: Vec<String> = together.0.values().flatten().cloned().collect();
+    for line in benches.iter().flat_map(|bench| bench.log("discarded.jsonl")) {
+        assert!(all.contains(&line["of"]["url"].as_str().unwrap().to_owned()), "{line}");
+    }
+    for bench in &benches {
+        bench.run(&["check"]);
+    }
+    // A finished crawl is finished for whoever comes.
+    let late = Bench::new();
+    let output = late.crawl(&seeds(&servers), &flags);
+    assert_eq!(late.summary()["pages"]["fetched"], 0, "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_killed_worker_and_a_killed_master_lose_nothing() {
+    let Some(mut cluster) = RedisCluster::start() else { return };
+    let address = cluster.address();
+    let servers = hosts(8, 40, Duration::from_millis(5));
+    let benches: Vec<Bench> = (0..2).map(|_| Bench::new()).collect();
+    let flags = flags(&address, "killed");
+    let first = benches[0].spawn(&seeds(&servers), &flags);
+    let mut second = benches[1].spawn(&seeds(&servers), &flags);
+    std::thread::sleep(Duration::from_millis(700));
+    second.kill().unwrap();
+    second.wait().unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let master = cluster.a_master();
+    cluster.kill(master);
+    let second = benches[1].spawn(&seeds(&servers), &flags);
+    assert_eq!(finish(first), 0);
+    assert_eq!(finish(second), 0);
+    let all: usize = servers
+        .iter()
+        .map(|server| {
+            let mut asked = server.asked();
+            asked.sort();
+            asked.dedup();
+            asked.len()
+        })
+        .sum();
+    let summaries = benches.iter().map(Bench::summary).collect::<Vec<_>>();
+    assert_eq!(all, 8 * 40, "every page was fetched: {summaries:?}");
+    let (texts, discarded) = kept(&benches.iter().collect::<Vec<_>>());
+    let alone = {
+        let servers = hosts(8, 40, Duration::ZERO);
+        let bench = Bench::new();
+        bench.crawl(&seeds(&servers), &["--delay", "0s"]);
+        kept(&[&bench])
+    };
+    assert_eq!(texts.keys().collect::<Vec<_>>(), alone.0.keys().collect::<Vec<_>>());
+    let kept_pages: usize = texts.values().map(Vec::len).sum();
+    assert!(kept_pages + discarded >= 8 * 40, "{kept_pages} and {discarded}");
+    assert!(kept_pages <= texts.len() + 8, "{kept_pages} pages of {} texts", texts.len());
+}
+
+#[test]
+fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
+    let server = Server::start(HashMap::from([("/".to_owned(), html("<p>x"))]));
+    let bench = Bench::new();
+    for (address, said) in
+        [("localhost:7000", "redis://HOST:PORT"), ("redis://127.0.0.1:1", "could not be used")]
+    {
+        let output = bench.crawl(&[server.url("/")], &["--cluster", address]);
+        assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
+    }
+    assert_eq!(server.asked().len(), 0);
+    let Some(cluster) = RedisCluster::start() else { return };
+    let address = cluster.address();
+    let flags = flags(&address, "other");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let other = Bench::new();
+    let output = other
+        .crawl(&[server.url("/")], &[&flags[..], &["--recipe", "character-4-grams-2"]].concat());
+    let error = text(&output.stderr);
+    assert_eq!(code(&output), 1, "{error}");
+    assert!(error.contains("recipe"), "{error}");
+}
