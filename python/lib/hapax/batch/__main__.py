@@ -1,0 +1,125 @@
+"""The command line of the job."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from hapax.batch.components import RoundsExceeded
+from hapax.batch.engine import Engine
+from hapax.batch.inputs import check_apart
+from hapax.batch.job import Options, run
+
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+INPUT = """\
+input:   Parquet with a column url and one of fingerprint (BIGINT), html, text; or WARC (.warc, .warc.gz).
+output:  OUTPUT/pages  url, fingerprint, cluster, survivor, distance: one row a page
+         OUTPUT/pairs  a, b, distance: near pairs, the smaller unsigned fingerprint first
+All numbers are BIGINT; fingerprints are the unsigned numbers' bits. A cluster is named by its least
+fingerprint (as BIGINT). Of a cluster the page survives whose URL is https, no version for printers or
+phones, has few parameters, a short path, and is the first by its letters; distance is that of a page's
+fingerprint to its survivor's. Pages without text have no fingerprint and no cluster.
+"""
+
+
+def size(text: str) -> int:
+    """Bytes, with or without a unit."""
+    for unit, factor in UNITS.items():
+        if text.endswith(unit):
+            return int(float(text.removesuffix(unit)) * factor)
+    return int(text)
+
+
+def parser(engine: str) -> argparse.ArgumentParser:
+    parse = argparse.ArgumentParser(
+        prog="python -m hapax.batch",
+        description=__doc__,
+        epilog=INPUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parse.add_argument
+    add("--input", nargs="+", required=True, help="files, folders, patterns, or URIs")
+    add("--output", required=True, help="a folder, or a URI for Spark")
+    add("--engine", choices=("datafusion", "spark"), default=engine, help=f"default {engine}")
+    add("--distance", type=int, default=3, help="largest Hamming distance, 0 to 7 (default 3)")
+    add("--blocks", type=int, default=0, help="blocks of the 64 bits (default: distance + 2)")
+    add("--recipe", help="what fingerprints are made of, as in crawl fingerprint")
+    add("--max-rounds", type=int, default=40, help="bound of the components (default 40)")
+    add("--work", help="folder for what is written on the way (default OUTPUT/work)")
+    add("--memory", type=size, default=2 << 30, help="of DataFusion's joins (default 2GiB)")
+    add("--partitions", type=int, help="of DataFusion (default: one a core)")
+    add("--overwrite", action="store_true", help="remove pages and pairs of an earlier run")
+    add("--quiet", action="store_true", help="no steps on stderr")
+    return parse
+
+
+def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> int:
+    """Runs the job; the exit code is 0, 1 for bad input, or 2 where it could not be finished."""
+    parse = parser(engine)
+    given = parse.parse_args(arguments)
+    options = Options(given.distance, given.blocks, given.recipe, given.max_rounds)
+    work = given.work or f"{given.output.rstrip('/')}/work"
+
+    def progress(step: str) -> None:
+        if not given.quiet:
+            print(f"{step} ...", file=sys.stderr, flush=True)
+
+    opened: Engine | None = None
+    try:
+        options.masks()
+        check_apart(given.input, given.output)
+        opened = _open(given, work)
+        summary = run(opened, given.input, options, progress)
+    except (ValueError, FileExistsError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except RoundsExceeded as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        # The wheel of DataFusion knows no exception of its own.
+        if "Resources exhausted" not in str(error):
+            raise
+        print(f"error: give more --memory or fewer --partitions: {error}", file=sys.stderr)
+        return 2
+    finally:
+        if opened is not None:
+            opened.close()
+    print(json.dumps(asdict(summary)))
+    return 0
+
+
+def _open(given: argparse.Namespace, work: str) -> Engine:
+    places = [f"{given.output.rstrip('/')}/{name}" for name in ("pages", "pairs")]
+    if given.engine == "spark":
+        from pyspark.sql import SparkSession
+
+        from hapax.batch import engine_spark as spark_engine
+
+        spark = SparkSession.builder.appName("hapax").getOrCreate()
+        for place in [*places, work]:
+            if not spark_engine.exists(spark, place):
+                continue
+            if not given.overwrite:
+                raise FileExistsError(f"{place} is there already: give --overwrite")
+            spark_engine.remove(spark, place)
+        return spark_engine.SparkEngine(spark, given.output, work)
+    from hapax.batch.engine_datafusion import DataFusionEngine
+
+    for place in [*places, work]:
+        if not Path(place).exists():
+            continue
+        if not given.overwrite:
+            raise FileExistsError(f"{place} is there already: give --overwrite")
+        shutil.rmtree(place)
+    return DataFusionEngine(given.output, work, memory=given.memory, partitions=given.partitions)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""From pages to the columns that the job works on. Plain functions on Arrow batches, for any engine
+that hands such batches to Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hapax import _hapax
+from hapax._arrays import as_numpy, to_words
+from hapax.texts import Kind, fingerprints
+
+#: What the job works on: address, fingerprint (signed, null without text), and a string that sorts the
+#: better address first.
+SCHEMA = pa.schema([("url", pa.string()), ("fingerprint", pa.int64()), ("url_rank", pa.string())])
+#: Of these columns the first that the input has is used.
+CONTENTS = ("fingerprint", "html", "text")
+
+
+def content_column(names: list[str]) -> str:
+    """The column that tells what a page is.
+
+    Raises ``ValueError`` if ``url`` or all of :data:`CONTENTS` are missing.
+    """
+    if "url" not in names:
+        raise ValueError(f"the input has no column url, but {', '.join(names)}")
+    for name in CONTENTS:
+        if name in names:
+            return name
+    raise ValueError(f"the input has none of the columns {', '.join(CONTENTS)}")
+
+
+def fingerprint_batch(
+    batch: pa.RecordBatch, *, recipe: str | None = None, threads: int = 0
+) -> pa.RecordBatch:
+    """A batch with ``url`` and ``html``, ``text`` or ``fingerprint`` to one of :data:`SCHEMA`."""
+    name = content_column(batch.schema.names)
+    content, urls = batch.column(name), batch.column("url")
+    if urls.null_count:
+        place = urls.is_null().to_pylist().index(True)
+        raise ValueError(f"url of row {place} of a batch is null")
+    if name != "fingerprint":
+        found = fingerprints(
+            content, kind="html" if name == "html" else "text", recipe=recipe, threads=threads
+        )
+    else:
+        found = _signed(content)
+    urls = urls.cast(pa.string())
+    return pa.RecordBatch.from_arrays([urls, found, _ranks(urls)], schema=SCHEMA)
+
+
+def fingerprint_batches(
+    batches: Iterator[pa.RecordBatch], *, recipe: str | None = None, threads: int = 1
+) -> Iterator[pa.RecordBatch]:
+    """The same for a stream of batches, as Spark's ``mapInArrow`` and the like hand them over."""
+    for batch in batches:
+        yield fingerprint_batch(batch, recipe=recipe, threads=threads)
+
+
+def fingerprint_table(table: Any, *, recipe: str | None = None) -> Any:
+    """Adds a column ``fingerprint`` (signed) to a table with ``html`` or ``text``, for
+    ``ray.data.Dataset.map_batches(fingerprint_table, batch_format="pyarrow")`` and the like."""
+    name = content_column(["url", *(n for n in table.schema.names if n != "fingerprint")])
+    kind: Kind = "html" if name == "html" else "text"
+    found = fingerprints(table.column(name), kind=kind, recipe=recipe, threads=1)
+    if "fingerprint" in table.schema.names:
+        table = table.drop_columns(["fingerprint"])
+    return table.append_column("fingerprint", found)
+
+
+def page_batch(rows: list[tuple[str, int, int]]) -> pa.RecordBatch:
+    """A batch of addresses, fingerprints and numbers of content words."""
+    urls = pa.array([url for url, _, _ in rows], pa.string())
+    bits = np.array([bits for _, bits, _ in rows], dtype="<u8").view("<i8")
+    empty = np.array([tokens == 0 for _, _, tokens in rows], dtype=bool)
+    found = pa.array(bits, pa.int64(), mask=empty)
+    return pa.RecordBatch.from_arrays([urls, found, _ranks(urls)], schema=SCHEMA)
+
+
+def _signed(column: Any) -> Any:
+    if column.type not in (pa.int64(), pa.uint64()):
+        raise ValueError(
+            f"column fingerprint is of type {column.type}: BIGINT is needed, the unsigned number's"
+            " bits in a signed one (hapax.to_signed)"
+        )
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    bits, _ = to_words(pc.fill_null(column, 0))
+    return pa.array(as_numpy(bits, "<i8"), pa.int64(), mask=~valid)
+
+
+def _ranks(urls: Any) -> Any:
+    if len(urls) == 0:
+        return pa.array([], pa.string())
+    large = urls.cast(pa.large_string())
+    _, ends, data = large.buffers()
+    offsets = np.frombuffer(ends, dtype="<i8")[large.offset :][: len(large) + 1]
+    ranks, ends = _hapax.column_ranks(data.to_pybytes() if data else b"", offsets.tobytes())
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(ranks)]
+    return pa.Array.from_buffers(pa.large_string(), len(urls), buffers).cast(pa.string())

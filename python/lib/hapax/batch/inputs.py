@@ -1,0 +1,91 @@
+"""Input files: Parquet, and WARC by the end of its name."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from hapax import _hapax
+from hapax.batch.columns import page_batch
+from hapax.warc import responses
+
+#: Rows of a batch of pages out of a WARC.
+BATCH = 1000
+WARC = (".warc", ".warc.gz")
+
+
+def is_warc(path: str) -> bool:
+    """Whether a path is that of a WARC file."""
+    return path.endswith(WARC)
+
+
+def split(inputs: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Paths of Parquet and of WARC files. Local folders and patterns are looked into; what is not local
+    is taken as it is."""
+    parquet: list[str] = []
+    warc: list[str] = []
+    for given in inputs:
+        for path in [given] if "://" in given else _local(given):
+            (warc if is_warc(path) else parquet).append(path)
+    if not parquet and not warc:
+        raise ValueError("no input")
+    return parquet, warc
+
+
+def check_apart(inputs: Iterable[str], output: str) -> None:
+    """Raises ``ValueError`` if the output lies in a folder of the input: the next run would read it."""
+    for given in inputs:
+        if "://" in given or "://" in output or not Path(given).is_dir():
+            continue
+        if Path(output).resolve().is_relative_to(Path(given).resolve()):
+            raise ValueError(f"the output {output} lies in the input {given}")
+
+
+def _local(given: str) -> list[str]:
+    path = Path(given)
+    if path.is_dir():
+        ends = (*WARC, ".parquet")
+        found = [str(p) for p in sorted(path.rglob("*")) if p.name.endswith(ends)]
+        found = [p for p in found if not Path(p).name.startswith(("_", "."))]
+    elif path.exists():
+        found = [given]
+    else:
+        found = sorted(glob.glob(given))
+    if not found:
+        raise ValueError(f"{given}: no Parquet or WARC files there")
+    return [str(Path(path).resolve()) for path in found]
+
+
+def open_stream(path: str) -> Any:
+    """A file to be read, local or by its URI (``s3://``, ``hdfs://`` and what else Arrow knows)."""
+    if "://" not in path:
+        return open(path, "rb")
+    from pyarrow import fs
+
+    system, place = fs.FileSystem.from_uri(path)
+    return system.open_input_stream(place, compression=None)
+
+
+def read_warcs(paths: Iterable[str], recipe: str | None) -> Iterator[pa.RecordBatch]:
+    """The pages of WARC files, in batches of :data:`hapax.batch.columns.SCHEMA`."""
+    rows: list[tuple[str, int, int]] = []
+    for path in paths:
+        with open_stream(path) as stream:
+            for response in responses(stream, path):
+                if response.status != 200:
+                    continue
+                found = _hapax.response_fingerprint(
+                    response.body, response.content_type, recipe=recipe
+                )
+                if found is None:
+                    continue
+                rows.append((response.url, *found))
+                if len(rows) >= BATCH:
+                    yield page_batch(rows)
+                    rows = []
+    if rows:
+        yield page_batch(rows)

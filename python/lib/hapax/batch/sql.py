@@ -1,0 +1,169 @@
+"""The SQL of the job, which both engines understand: BIGINT, ``&``, ``^``, joins on equality.
+
+No shifts, no functions for bits and no unsigned numbers, on which dialects differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+
+from hapax._hapax import MAX_DISTANCE
+
+#: More blocks would make thousands of tables.
+MAX_BLOCKS = 16
+#: All bits but the sign.
+POSITIVE = (1 << 63) - 1
+
+
+def masks(distance: int, blocks: int) -> list[int]:
+    """The bits by which each table is joined, as signed numbers: 64 bits are cut into blocks, and of a
+    pair within the distance all but ``distance`` blocks agree."""
+    if not 0 <= distance <= MAX_DISTANCE:
+        raise ValueError(f"distance {distance}: 0 to {MAX_DISTANCE} are possible")
+    if not distance < blocks <= MAX_BLOCKS:
+        raise ValueError(f"{blocks} blocks: {distance + 1} to {MAX_BLOCKS} are possible")
+    edges = [64 * number // blocks for number in range(blocks + 1)]
+    cut = [(1 << high) - (1 << low) for low, high in pairwise(edges)]
+    chosen = combinations(cut, blocks - distance)
+    return [_signed(sum(parts)) for parts in chosen]
+
+
+def _signed(bits: int) -> int:
+    return bits - (1 << 64) if bits >> 63 else bits
+
+
+def prints() -> str:
+    """Each fingerprint once, and how many pages have it."""
+    return (
+        "SELECT fingerprint AS fp, COUNT(*) AS n FROM pages"
+        " WHERE fingerprint IS NOT NULL GROUP BY fingerprint"
+    )
+
+
+def near(masks: Sequence[int], distance: int) -> str:
+    """Near pairs ``a < b`` (signed) of ``prints``, each once, with their distance.
+
+    Clearing the lowest bit that is set, ``x & (x - 1)``, as often as the distance leaves 0. The sign is
+    counted apart: ``x - 1`` of the smallest number is an overflow, which some engines refuse.
+    """
+    values = ", ".join(
+        f"(CAST({number} AS BIGINT), CAST({mask} AS BIGINT))" for number, mask in enumerate(masks)
+    )
+    keys = (
+        "SELECT m.tab AS tab, p.fp & m.mask AS lead, p.fp AS fp"
+        f" FROM prints p CROSS JOIN (VALUES {values}) AS m(tab, mask)"
+    )
+    # Of all tables in which a pair meets the first one reports it.
+    first = " ".join(f"WHEN (x & {mask}) = 0 THEN {number}" for number, mask in enumerate(masks))
+    rows = (
+        "SELECT l.tab AS tab, l.fp AS a, r.fp AS b, (l.fp ^ r.fp) AS x"
+        f" FROM ({keys}) l JOIN ({keys}) r ON l.tab = r.tab AND l.lead = r.lead"
+        " WHERE l.fp < r.fp"
+    )
+    rows = f"SELECT tab, a, b, x, x & {POSITIVE} AS h0 FROM ({rows}) q"
+    for step in range(distance):
+        cleared = f"h{step} & (h{step} - 1) AS h{step + 1}"
+        rows = f"SELECT *, {cleared} FROM ({rows}) q{step}"
+    counted = [f"CASE WHEN h{step} <> 0 THEN 1 ELSE 0 END" for step in range(distance)]
+    bits = " + ".join(["CASE WHEN x < 0 THEN 1 ELSE 0 END", *counted])
+    within = f"(x >= 0 AND h{distance} = 0)"
+    if distance:
+        within = f"({within} OR (x < 0 AND h{distance - 1} = 0))"
+    return (
+        f"SELECT a, b, CAST({bits} AS BIGINT) AS distance FROM ({rows}) z"
+        f" WHERE {within} AND tab = CASE {first} ELSE -1 END"
+    )
+
+
+def pairs() -> str:
+    """The pairs as ``crawl find-all`` names them: the smaller unsigned number first, and a fingerprint
+    of several pages with itself."""
+    return (
+        "SELECT CASE WHEN a < 0 AND b >= 0 THEN b ELSE a END AS a,"
+        " CASE WHEN a < 0 AND b >= 0 THEN a ELSE b END AS b, distance FROM near"
+        " UNION ALL SELECT fp AS a, fp AS b, CAST(0 AS BIGINT) AS distance FROM prints WHERE n > 1"
+    )
+
+
+def edges() -> str:
+    """The pairs as edges from the larger to the smaller number."""
+    return "SELECT b AS u, a AS v FROM near"
+
+
+def large_star(edges: str) -> str:
+    """Each larger neighbour of a node is joined to the least one around it (itself included)."""
+    both = f"SELECT u, v FROM {edges} UNION ALL SELECT v AS u, u AS v FROM {edges}"
+    least = (
+        f"SELECT u, CASE WHEN MIN(v) < u THEN MIN(v) ELSE u END AS least FROM ({both}) s GROUP BY u"
+    )
+    return (
+        f"SELECT DISTINCT e.v AS u, m.least AS v FROM ({both}) e"
+        f" JOIN ({least}) m ON e.u = m.u WHERE e.v > e.u"
+    )
+
+
+def small_star(edges: str) -> str:
+    """A node and its smaller neighbours are joined to the least of them."""
+    least = f"SELECT u, MIN(v) AS least FROM {edges} GROUP BY u"
+    return (
+        f"SELECT DISTINCT u, v FROM (SELECT u, least AS v FROM ({least}) s"
+        f" UNION ALL SELECT e.v AS u, m.least AS v FROM {edges} e"
+        f" JOIN ({least}) m ON e.u = m.u WHERE e.v <> m.least) t"
+    )
+
+
+def unfinished(edges: str) -> str:
+    """How many edges there are, nodes with two parents, and parents with a parent: without the last two
+    the edges are stars, and each points to the least of its component."""
+    return (
+        f"SELECT (SELECT COUNT(*) FROM {edges}) AS edges,"
+        f" (SELECT COUNT(*) - COUNT(DISTINCT u) FROM {edges}) AS forks,"
+        f" (SELECT COUNT(*) FROM {edges} e JOIN {edges} f ON e.v = f.u) AS chains"
+    )
+
+
+def labels(edges: str) -> str:
+    """The component of each fingerprint that has a neighbour, named by its least member."""
+    return (
+        f"SELECT u AS fp, v AS cluster FROM {edges}"
+        f" UNION ALL SELECT DISTINCT v AS fp, v AS cluster FROM {edges}"
+    )
+
+
+def clustered() -> str:
+    """The pages with their cluster; none for pages without text."""
+    return (
+        "SELECT p.url AS url, p.fingerprint AS fingerprint, p.url_rank AS url_rank,"
+        " COALESCE(l.cluster, p.fingerprint) AS cluster"
+        " FROM pages p LEFT JOIN labels l ON p.fingerprint = l.fp"
+    )
+
+
+def best() -> str:
+    """The rank of the survivor of each cluster of several pages."""
+    return (
+        "SELECT cluster, MIN(url_rank) AS url_rank FROM clustered WHERE cluster IS NOT NULL"
+        " GROUP BY cluster HAVING COUNT(*) > 1"
+    )
+
+
+def survivors() -> str:
+    """The survivors. A URL may stand in the input twice, so one fingerprint is chosen."""
+    return (
+        "SELECT c.cluster AS cluster, MIN(c.url) AS url, MIN(c.fingerprint) AS fp"
+        " FROM clustered c JOIN best b ON c.cluster = b.cluster AND c.url_rank = b.url_rank"
+        " GROUP BY c.cluster"
+    )
+
+
+def result(popcount: str) -> str:
+    """What is written, one row a page; ``popcount`` is the engine's, with ``{}`` for its argument."""
+    bits = popcount.format("c.fingerprint ^ s.fp")
+    return (
+        "SELECT c.url AS url, c.fingerprint AS fingerprint, c.cluster AS cluster,"
+        " COALESCE(s.url, c.url) AS survivor,"
+        f" CASE WHEN c.fingerprint IS NULL THEN NULL WHEN s.fp IS NULL THEN CAST(0 AS BIGINT)"
+        f" ELSE CAST({bits} AS BIGINT) END AS distance"
+        " FROM clustered c LEFT JOIN survivors s ON c.cluster = s.cluster"
+    )

@@ -1,0 +1,212 @@
+"""A data directory as the binary lays it out: ``dedup/``, ``discarded.jsonl``, and a lock on both.
+
+What a job in Python discards is read by the same commands: ``crawl duplicates list --data DIR``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import IO, Any
+
+from hapax import _hapax
+from hapax._hapax import Neighbour, Page, Verdict
+from hapax.errors import DamagedError, HapaxError, LockedError
+from hapax.store import Store
+
+#: Texts of pages kept lately, for the evidence of discards.
+CACHE_BYTES = 32 << 20
+#: Pages are committed in groups of this size or age, in seconds.
+GROUP_PAGES = 1000
+GROUP_AGE = 1.0
+
+
+class DataDirectory:
+    """Offers pages to a store and logs what it discards.
+
+    A line is written whole, and flushed, before :meth:`offer` returns. A commit makes the log durable,
+    then the store, whose payload carries the log's length: after a crash the log is cut back to what
+    the store knows of, so that nothing is logged twice or for nothing.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
+        self.path = Path(path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise HapaxError(error.errno, error.strerror, str(self.path)) from error
+        self._lock = _lock(self.path / "LOCK")
+        try:
+            self.store = Store(self.path / "dedup", **options)
+            self._position = _position(self.store.payload)
+            length = self._position.get("discarded", 0)
+            self._log = _Log(self.path / "discarded.jsonl", length)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._texts = _Texts()
+        self._pending = 0
+        self._since = time.monotonic()
+        self.discarded = 0
+
+    def offer(self, page: Page, *, key: str | None = None) -> tuple[Verdict, dict[str, Any] | None]:
+        """The verdict, and the logged line if the page is a duplicate.
+
+        A page that was offered before is ``known``: with the line's number in ``of`` of its record,
+        but without a second line.
+        """
+        if page.url is None:
+            raise ValueError("the page has no url: give one to extract()")
+        now = int(time.time())
+        verdict = self.store.offer(key or page.url, page, time=now)
+        line = None
+        if verdict.of is not None:
+            line = self._line(page, key, verdict.id, verdict.of, now)
+            self._log.append(line)
+            self.discarded += 1
+        elif verdict.is_new:
+            self._texts.put(verdict.id, page.basis)
+        if verdict.kind != "known":
+            self._pending += 1
+        if self._pending >= GROUP_PAGES or time.monotonic() - self._since >= GROUP_AGE:
+            self.commit()
+        return verdict, line
+
+    def duplicate_of(self, verdict: Verdict) -> str | None:
+        """The key of the page that this one duplicates, now or when it was first offered."""
+        if verdict.of is not None:
+            return self._key(verdict.of.id)
+        record = self.store.record(verdict.id) if verdict.kind == "known" else None
+        return None if record is None or record.of is None else self._key(record.of)
+
+    def commit(self) -> None:
+        """Makes everything offered so far durable."""
+        self._since = time.monotonic()
+        if self._pending:
+            self._position["discarded"] = self._log.sync()
+            self.store.commit(json.dumps(self._position).encode())
+            self._pending = 0
+
+    def close(self) -> None:
+        """Commits and closes."""
+        try:
+            if not self.store.closed:
+                self.commit()
+        finally:
+            self.store.close()
+            self._log.close()
+            self._lock.close()
+
+    def _key(self, number: int) -> str:
+        record = self.store.record(number)
+        return "" if record is None else record.key.decode("utf-8", "replace")
+
+    def _line(
+        self, page: Page, key: str | None, number: int, of: Neighbour, now: int
+    ) -> dict[str, Any]:
+        of_url = self._key(of.id)
+        other = self._texts.get(of.id)
+        shared, different = _hapax.examples(page.basis, other) if other is not None else ([], [])
+        kind = "exact" if of.level == "text" else "near"
+        if page.canonical == of_url != page.url:
+            kind = "canonical"
+        url = page.url or ""
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now)),
+            "id": number,
+            "url": url,
+            "kind": kind,
+            "of": {"id": of.id, "url": of_url},
+            "fingerprint": f"{page.fingerprint:016x}",
+            "of_fingerprint": f"{of.fingerprint:016x}",
+            "distance": of.distance,
+            "threshold": self.store.distance,
+            "similarity": None if of.similarity is None else round(of.similarity, 3),
+            "similarity_threshold": of.similarity_threshold,
+            "level": of.level,
+            "table": of.table,
+            "recipe": page.recipe,
+            "key": url if key is None else key,
+            "title": page.title,
+            "language": page.language,
+            "host": _hapax.split_url(url)[1],
+            "bytes": len(page),
+            "shared": shared,
+            "different": different,
+        }
+        if page.canonical == page.url:
+            line["canonical"] = True
+        return line
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """The lock that a crawl takes too; where there is no ``flock``, the store's own must do."""
+    file = path.open("ab")
+    try:
+        import fcntl
+    except ImportError:
+        return file
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise LockedError(f"{path}: another process holds it") from error
+    return file
+
+
+def _position(payload: bytes) -> dict[str, Any]:
+    """What a commit carries: the binary's object, whose other keys are kept as they are."""
+    if not payload:
+        return {}
+    try:
+        position = json.loads(payload)
+    except ValueError as error:
+        raise DamagedError(f"the committed positions cannot be read: {error}") from error
+    if not isinstance(position, dict):
+        raise DamagedError("the committed positions are no object")
+    return position
+
+
+class _Log:
+    """An append-only file of JSON lines."""
+
+    def __init__(self, path: Path, length: int) -> None:
+        self._file = path.open("ab", buffering=0)
+        self._length = min(self._file.seek(0, os.SEEK_END), length)
+        self._file.truncate(self._length)
+
+    def append(self, line: dict[str, Any]) -> None:
+        whole = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        rest = memoryview(whole)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+        self._length += len(whole)
+
+    def sync(self) -> int:
+        """Makes the lines durable; the length."""
+        os.fsync(self._file.fileno())
+        return self._length
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Texts:
+    """Texts by number, the oldest forgotten first."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[int, str] = OrderedDict()
+        self._bytes = 0
+
+    def put(self, number: int, text: str) -> None:
+        self._texts[number] = text
+        self._bytes += len(text)
+        while self._bytes > CACHE_BYTES:
+            _, oldest = self._texts.popitem(last=False)
+            self._bytes -= len(oldest)
+
+    def get(self, number: int) -> str | None:
+        return self._texts.get(number)

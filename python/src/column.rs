@@ -1,0 +1,146 @@
+//! Fingerprints of many texts at once, on several threads.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+
+use crate::errors::{Failure, detached};
+use crate::evidence::{self, Body, Kind};
+use crate::page::Content;
+use crate::words::{Words, words};
+
+/// Runs `work` on each item, in order, on as many threads as asked for.
+pub(crate) fn parallel<I: Sync, O: Send>(
+    items: &[I],
+    threads: usize,
+    work: impl Fn(usize, &I) -> Result<O, Failure> + Sync,
+) -> Result<Vec<O>, Failure> {
+    let available = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if threads == 0 { available } else { threads };
+    // A thread costs more than a few short texts.
+    let piece = items.len().div_ceil(threads.max(1)).max(16);
+    let one = |number: usize, items: &[I]| -> Result<Vec<O>, Failure> {
+        items.iter().enumerate().map(|(at, item)| work(number * piece + at, item)).collect()
+    };
+    if items.len() <= piece {
+        return one(0, items);
+    }
+    let parts: Vec<Result<Vec<O>, Failure>> = std::thread::scope(|scope| {
+        let running: Vec<_> = items
+            .chunks(piece)
+            .enumerate()
+            .map(|(number, items)| {
+                let one = &one;
+                scope.spawn(move || one(number, items))
+            })
+            .collect();
+        let joined = running.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect()
+    });
+    let mut all = Vec::with_capacity(items.len());
+    for part in parts {
+        all.extend(part?);
+    }
+    Ok(all)
+}
+
+/// The kind that was asked for; `None` is seen from the bytes.
+fn kind(name: Option<&str>) -> Result<Option<Kind>, Failure> {
+    match name {
+        None => Ok(None),
+        Some("html") => Ok(Some(Kind::Html)),
+        Some("text") => Ok(Some(Kind::Plain)),
+        Some(other) => Err(Failure::value(format!("kind {other:?}: there are html and text"))),
+    }
+}
+
+/// Fingerprints and content words of texts.
+fn of_bodies(
+    bodies: &[Body<'_>],
+    kind_name: Option<&str>,
+    recipe: Option<&str>,
+    threads: usize,
+) -> Result<(Words, Words), Failure> {
+    let recipe = evidence::recipe(recipe)?;
+    let kind = kind(kind_name)?;
+    let done = parallel(bodies, threads, |_, body| {
+        let body = Body { kind: kind.unwrap_or(body.kind), ..*body };
+        evidence::fingerprint_of(&body, recipe)
+    })?;
+    let (mut fingerprints, mut tokens) = (Words::default(), Words::default());
+    for (fingerprint, count) in done {
+        fingerprints.push(fingerprint.bits());
+        tokens.push(count.into());
+    }
+    Ok((fingerprints, tokens))
+}
+
+/// The rows of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
+pub(crate) fn rows<'a>(
+    data: &'a [u8],
+    offsets: &[u8],
+) -> Result<impl Iterator<Item = Result<&'a [u8], Failure>>, Failure> {
+    let mut ends = words(offsets)?.collect::<Vec<_>>().into_iter();
+    let mut from = ends.next().unwrap_or(0);
+    Ok(ends.enumerate().map(move |(number, to)| {
+        let range = usize::try_from(from).ok().zip(usize::try_from(to).ok());
+        let bytes = range.and_then(|(from, to)| data.get(from..to)).ok_or_else(|| {
+            Failure::value(format!("row {number}: its offsets {from} and {to} lie outside"))
+        });
+        from = to;
+        bytes
+    }))
+}
+
+type TwoColumns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+/// The fingerprints of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
+#[pyfunction]
+#[pyo3(signature = (data, offsets, *, decoded, kind=None, recipe=None, threads=0))]
+pub(crate) fn column_fingerprints<'py>(
+    py: Python<'py>,
+    data: PyBackedBytes,
+    offsets: PyBackedBytes,
+    decoded: bool,
+    kind: Option<&str>,
+    recipe: Option<&str>,
+    threads: usize,
+) -> PyResult<TwoColumns<'py>> {
+    let (fingerprints, tokens) = detached(py, || {
+        let bodies = rows(&data, &offsets)?.map(|row| Ok(Body::new(row?, decoded)));
+        let bodies = bodies.collect::<Result<Vec<_>, Failure>>()?;
+        of_bodies(&bodies, kind, recipe, threads)
+    })?;
+    Ok((PyBytes::new(py, &fingerprints.into_bytes()), PyBytes::new(py, &tokens.into_bytes())))
+}
+
+/// The fingerprints of strings or bytes in a list.
+#[pyfunction]
+#[pyo3(signature = (texts, *, kind=None, recipe=None, threads=0))]
+pub(crate) fn list_fingerprints<'py>(
+    py: Python<'py>,
+    texts: Vec<Bound<'py, PyAny>>,
+    kind: Option<&str>,
+    recipe: Option<&str>,
+    threads: usize,
+) -> PyResult<TwoColumns<'py>> {
+    let contents = contents(py, &texts)?;
+    let (fingerprints, tokens) = detached(py, || {
+        let bodies: Vec<Body<'_>> = contents.iter().map(Content::body).collect();
+        of_bodies(&bodies, kind, recipe, threads)
+    })?;
+    Ok((PyBytes::new(py, &fingerprints.into_bytes()), PyBytes::new(py, &tokens.into_bytes())))
+}
+
+/// Strings or bytes; what is neither is named by its position.
+pub(crate) fn contents(py: Python<'_>, items: &[Bound<'_, PyAny>]) -> PyResult<Vec<Content>> {
+    let numbered = |(number, item)| {
+        Content::of(item)
+            .map_err(|error| PyValueError::new_err(format!("item {number}: {}", error.value(py))))
+    };
+    items.iter().enumerate().map(numbered).collect()
+}

@@ -1,0 +1,49 @@
+/*!
+Hapax for Python: the extension module `hapax._hapax`.
+
+The package `hapax` wraps it: what is an array here is bytes, little-endian, and becomes numpy's or
+Arrow's there. Every call that takes long lets go of the interpreter, and nothing panics into it.
+*/
+#![forbid(unsafe_code)]
+
+mod batch;
+mod column;
+mod errors;
+mod evidence;
+mod page;
+mod rank;
+mod store;
+mod verdict;
+mod words;
+
+/// The Rust half of the package.
+#[pyo3::pymodule]
+mod _hapax {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::batch::{FixedTables, distances, find_all, find_clusters};
+    #[pymodule_export]
+    use crate::column::{column_fingerprints, list_fingerprints};
+    #[pymodule_export]
+    use crate::page::{
+        Block, Page, examples, extract, extract_plain, fingerprint, response_fingerprint, split_url,
+    };
+    #[pymodule_export]
+    use crate::rank::{column_ranks, ranks};
+    #[pymodule_export]
+    use crate::store::PyStore;
+    #[pymodule_export]
+    use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let names: Vec<&str> =
+            hapax_extract::Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
+        module.add("RECIPE", hapax_extract::RECIPE)?;
+        module.add("RECIPES", names)?;
+        module.add("MAX_DISTANCE", hapax_dedup::MAX_DISTANCE)?;
+        module.add("RANK_WIDTH", crate::rank::WIDTH)?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,376 @@
+//! The store: documents, looked up by fingerprint and sketch.
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use hapax_dedup::{Document, Fingerprint, Options, Policy, Store};
+use hapax_extract::Recipe;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
+use url::Url;
+
+use crate::column::{contents, parallel};
+use crate::errors::{Failure, detached};
+use crate::evidence;
+use crate::page::{Content, Page, parse_url};
+use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
+use crate::words::{Words, fingerprint, fingerprints};
+
+/// Documents, looked up by fingerprint and sketch, each stored once.
+#[pyclass(frozen, subclass, name = "Store", module = "hapax._hapax")]
+#[derive(Debug)]
+pub(crate) struct PyStore {
+    store: RwLock<Option<Arc<Store>>>,
+    recipe: String,
+    distance: u32,
+}
+
+impl PyStore {
+    fn open(&self) -> PyResult<Arc<Store>> {
+        let store = self.store.read().unwrap_or_else(PoisonError::into_inner);
+        store.clone().ok_or_else(|| PyValueError::new_err("the store is closed"))
+    }
+
+    /// The recipe by which texts are read for this store.
+    fn recipe_of_texts(&self) -> Result<Recipe, Failure> {
+        Recipe::parse(&self.recipe).ok_or_else(|| {
+            let name = &self.recipe;
+            Failure::value(format!(
+                "the store's recipe {name:?} is the caller's own: offer fingerprints, not texts"
+            ))
+        })
+    }
+}
+
+/// What is offered: a page that was read, or a fingerprint alone.
+enum Offer<'a> {
+    Page(&'a Page),
+    Text(Content),
+    Fingerprint(Fingerprint),
+}
+
+/// A page that was read for this call, or before.
+enum Read<'a> {
+    Own(Box<Page>),
+    Given(&'a Page),
+    Fingerprint(Fingerprint),
+}
+
+impl<'a> Offer<'a> {
+    fn of(value: &'a Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(page) = value.cast::<Page>() {
+            return Ok(Self::Page(page.get()));
+        }
+        if value.hasattr("__index__")? {
+            return Ok(Self::Fingerprint(fingerprint(value)?));
+        }
+        Ok(Self::Text(Content::of(value)?))
+    }
+
+    fn read(&self, store: &PyStore, url: Option<&Url>) -> Result<Read<'a>, Failure> {
+        Ok(match self {
+            Self::Fingerprint(value) => Read::Fingerprint(*value),
+            Self::Text(text) => {
+                let page = Page::read(&text.body(), url.cloned(), store.recipe_of_texts()?)?;
+                Read::Own(Box::new(page))
+            }
+            Self::Page(page) if page.recipe == store.recipe => Read::Given(page),
+            Self::Page(page) => {
+                let (asked, own) = (page.recipe, &store.recipe);
+                return Err(Failure::value(format!(
+                    "the page was read by recipe {asked:?}, the store holds {own:?}"
+                )));
+            }
+        })
+    }
+}
+
+impl Read<'_> {
+    fn document<'k>(&self, key: &'k [u8], url: Option<&Url>, time: u64) -> Document<'k> {
+        let page: &Page = match self {
+            Self::Fingerprint(value) => {
+                let site = evidence::site_of(url, key);
+                return Document { site, time, ..Document::new(key, *value) };
+            }
+            Self::Own(page) => page,
+            Self::Given(page) => page,
+        };
+        let url = page.url.as_ref().or(url);
+        page.evidence.document(key, url, time)
+    }
+}
+
+/// The caller's URL, or the key if it is one.
+fn url_of(url: Option<Url>, key: &[u8]) -> Option<Url> {
+    url.or_else(|| {
+        let url = Url::parse(std::str::from_utf8(key).ok()?).ok()?;
+        ["http", "https", "file"].contains(&url.scheme()).then_some(url)
+    })
+}
+
+#[pymethods]
+impl PyStore {
+    #[new]
+    #[pyo3(signature = (path=None, *, recipe=None, distance=3, policy="default", similarity=None,
+        similarity_same_host=None, keep_duplicates=false))]
+    #[expect(clippy::too_many_arguments, reason = "they are named where they are given")]
+    fn new(
+        py: Python<'_>,
+        path: Option<PathBuf>,
+        recipe: Option<String>,
+        distance: u32,
+        policy: &str,
+        similarity: Option<f64>,
+        similarity_same_host: Option<f64>,
+        keep_duplicates: bool,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let hamming_only = match policy {
+                "default" => false,
+                "simhash" => true,
+                other => {
+                    let what = format!("policy {other:?}: there are default and simhash");
+                    return Err(Failure::Value(what));
+                }
+            };
+            for value in [similarity, similarity_same_host].into_iter().flatten() {
+                if !(0.0..=1.0).contains(&value) {
+                    let what = format!("similarity {value}: it lies between 0 and 1");
+                    return Err(Failure::Value(what));
+                }
+            }
+            let default = Policy::default();
+            let policy = Policy {
+                distance,
+                hamming_only,
+                similarity: similarity.unwrap_or(default.similarity),
+                similarity_same_site: similarity_same_host.unwrap_or(default.similarity_same_site),
+                ..default
+            };
+            // A product's recipe by its short name is stored under its whole one.
+            let recipe = recipe.unwrap_or_else(|| Recipe::default().name().to_owned());
+            let recipe = Recipe::parse(&recipe).map_or(recipe, |known| known.name().to_owned());
+            let options =
+                Options { policy, recipe: recipe.clone(), keep_duplicates, ..Options::default() };
+            let store = match path {
+                Some(path) => Store::open(path, options)?,
+                None => Store::in_memory(options)?,
+            };
+            Ok(Self { store: RwLock::new(Some(Arc::new(store))), recipe, distance })
+        })
+    }
+
+    #[getter]
+    fn recipe(&self) -> &str {
+        &self.recipe
+    }
+
+    #[getter]
+    fn distance(&self) -> u32 {
+        self.distance
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.store.read().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.open()?.len()).unwrap_or(usize::MAX))
+    }
+
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    #[getter]
+    fn duplicates(&self) -> PyResult<u64> {
+        Ok(self.open()?.duplicates())
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(self.id_of(py, key)?.is_some())
+    }
+
+    #[pyo3(signature = (key, content, *, url=None, time=0))]
+    fn offer(
+        &self,
+        py: Python<'_>,
+        key: &Bound<'_, PyAny>,
+        content: &Bound<'_, PyAny>,
+        url: Option<&str>,
+        time: u64,
+    ) -> PyResult<PyVerdict> {
+        let store = self.open()?;
+        let (key, url, offer) = (Content::of(key)?, parse_url(url)?, Offer::of(content)?);
+        detached(py, || {
+            let url = url_of(url, key.bytes());
+            let read = offer.read(self, url.as_ref())?;
+            Ok(store.offer(&read.document(key.bytes(), url.as_ref(), time))?.into())
+        })
+    }
+
+    #[pyo3(signature = (keys, contents, *, time=0, threads=0))]
+    fn offer_list(
+        &self,
+        py: Python<'_>,
+        keys: Vec<Bound<'_, PyAny>>,
+        #[pyo3(from_py_with = list)] contents: Vec<Bound<'_, PyAny>>,
+        time: u64,
+        threads: usize,
+    ) -> PyResult<Vec<PyVerdict>> {
+        let store = self.open()?;
+        if keys.len() != contents.len() {
+            let (keys, contents) = (keys.len(), contents.len());
+            let what = format!("{keys} keys and {contents} contents: as many are needed");
+            return Err(PyValueError::new_err(what));
+        }
+        let keys = self::contents(py, &keys)?;
+        let mut offers = Vec::with_capacity(contents.len());
+        for (number, content) in contents.iter().enumerate() {
+            offers.push(Offer::of(content).map_err(|error| {
+                PyValueError::new_err(format!("item {number}: {}", error.value(py)))
+            })?);
+        }
+        detached(py, || {
+            let urls: Vec<Option<Url>> = keys.iter().map(|key| url_of(None, key.bytes())).collect();
+            let items: Vec<(&Offer<'_>, Option<&Url>)> =
+                offers.iter().zip(urls.iter().map(Option::as_ref)).collect();
+            let reads = parallel(&items, threads, |_, (offer, url)| offer.read(self, *url))?;
+            let documents: Vec<Document<'_>> = reads
+                .iter()
+                .zip(&keys)
+                .zip(&urls)
+                .map(|((read, key), url)| read.document(key.bytes(), url.as_ref(), time))
+                .collect();
+            let verdicts = store.offer_many(&documents)?;
+            Ok(verdicts.into_iter().map(PyVerdict::from).collect())
+        })
+    }
+
+    #[pyo3(signature = (content, *, key="", url=None))]
+    fn matches(
+        &self,
+        py: Python<'_>,
+        content: &Bound<'_, PyAny>,
+        key: &str,
+        url: Option<&str>,
+    ) -> PyResult<Vec<PyNeighbour>> {
+        let store = self.open()?;
+        let (url, offer) = (parse_url(url)?, Offer::of(content)?);
+        detached(py, || {
+            let url = url_of(url, key.as_bytes());
+            let read = offer.read(self, url.as_ref())?;
+            let found = store.matches(&read.document(key.as_bytes(), url.as_ref(), 0))?;
+            Ok(found.into_iter().map(PyNeighbour::from).collect())
+        })
+    }
+
+    fn near(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Vec<(u64, u32)>> {
+        let (store, value) = (self.open()?, fingerprint(value)?);
+        detached(py, || Ok(store.near(value)?))
+    }
+
+    /// Number of the query, document, distance.
+    fn near_words<'py>(
+        &self,
+        py: Python<'py>,
+        queries: PyBackedBytes,
+    ) -> PyResult<[Bound<'py, PyBytes>; 3]> {
+        let store = self.open()?;
+        let columns = detached(py, || {
+            let queries = fingerprints(&queries)?;
+            let mut rows = Vec::new();
+            store.near_many(&queries, |number, id, distance| {
+                rows.push((number as u64, distance, id));
+            })?;
+            rows.sort_unstable();
+            let mut columns = [Words::default(), Words::default(), Words::default()];
+            let [numbers, ids, distances] = &mut columns;
+            for (number, distance, id) in rows {
+                numbers.push(number);
+                ids.push(id);
+                distances.push(distance.into());
+            }
+            Ok(columns)
+        })?;
+        Ok(columns.map(|column| PyBytes::new(py, &column.into_bytes())))
+    }
+
+    fn id_of(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+        let (store, key) = (self.open()?, Content::of(key)?);
+        detached(py, || Ok(store.id_of(key.bytes())?))
+    }
+
+    fn record(&self, py: Python<'_>, id: u64) -> PyResult<Option<PyRecord>> {
+        let store = self.open()?;
+        detached(py, || Ok(store.record(id)?.map(PyRecord)))
+    }
+
+    fn delete(&self, py: Python<'_>, id: u64) -> PyResult<bool> {
+        let store = self.open()?;
+        detached(py, || Ok(store.delete(id)?))
+    }
+
+    fn restore(&self, py: Python<'_>, id: u64) -> PyResult<Option<u64>> {
+        let store = self.open()?;
+        detached(py, || Ok(store.restore(id)?))
+    }
+
+    fn expire(&self, py: Python<'_>, before: u64) -> PyResult<u64> {
+        let store = self.open()?;
+        detached(py, || Ok(store.expire(before)?))
+    }
+
+    #[pyo3(signature = (payload=None))]
+    fn commit(&self, py: Python<'_>, payload: Option<PyBackedBytes>) -> PyResult<()> {
+        let store = self.open()?;
+        detached(py, || {
+            let payload = payload.map_or_else(|| store.payload(), |payload| payload.to_vec());
+            Ok(store.commit(&payload)?)
+        })
+    }
+
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.open()?.payload()))
+    }
+
+    fn compact(&self, py: Python<'_>) -> PyResult<()> {
+        let store = self.open()?;
+        detached(py, || Ok(store.compact()?))
+    }
+
+    fn check(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.open()?;
+        detached(py, || {
+            let report = store.check()?;
+            Ok(report.documents + report.in_journal)
+        })
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        detached(py, || {
+            let store = self.store.write().unwrap_or_else(PoisonError::into_inner).take();
+            // A call on another thread may still hold it: then that call closes it.
+            match store.map(Arc::try_unwrap) {
+                Some(Ok(store)) => Ok(store.close()?),
+                Some(Err(_)) | None => Ok(()),
+            }
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        match self.open() {
+            Ok(store) => format!("Store(recipe={:?}, documents={})", self.recipe, store.len()),
+            Err(_) => format!("Store(recipe={:?}, closed)", self.recipe),
+        }
+    }
+}
+
+/// Any iterable as a list.
+fn list<'py>(value: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    value.try_iter()?.collect()
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Builds the wheel, installs it with what the tests need into a virtual environment, and runs all tests.
+#
+#   tests/run.sh [FOLDER] [PYTEST ARGUMENTS]
+#
+# The environment is made in FOLDER, and used again if it is there; without FOLDER it is a temporary one.
+# Needs Python >= 3.10, cargo, and Java for Spark: without Java that test is skipped, but fails if CI=true.
+# HAPAX_CRAWL=PATH names the program `crawl` to compare with; by default ../target/release/crawl, if there.
+set -eu
+python_folder=$(cd "$(dirname "$0")/.." && pwd)
+cd "$python_folder"
+if [ $# -gt 0 ]; then
+    folder=$1
+    shift
+else
+    folder=$(mktemp -d)
+    trap 'rm -rf "$folder"' EXIT
+fi
+[ -x "$folder/bin/python" ] || "${PYTHON:-python3}" -m venv "$folder"
+bin=$(cd "$folder/bin" && pwd)
+# pyspark comes as source of 400 MB: it is installed once.
+"$bin/pip" install --quiet "pytest>=8" scrapy numpy pyarrow "pandas>=2.2" datafusion pyspark==4.3.0 ruff mypy
+"$bin/pip" install --quiet --force-reinstall --no-deps .
+if [ -z "${HAPAX_CRAWL:-}" ] && [ -x ../target/release/crawl ]; then
+    HAPAX_CRAWL=$(cd ../target/release && pwd)/crawl
+    export HAPAX_CRAWL
+fi
+if [ -z "${HAPAX_CRAWL:-}" ]; then
+    echo "HAPAX_CRAWL is not set: the tests that compare with the binary are skipped" >&2
+fi
+"$bin/ruff" check .
+"$bin/mypy" --python-executable "$bin/python" lib/hapax
+cd tests
+"$bin/python" -m pytest "$@"

@@ -1,0 +1,175 @@
+"""The item pipeline, in a real Scrapy against a server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import hapax
+from conftest import article, page
+from hapax.directory import DataDirectory
+
+pytest.importorskip("scrapy")
+
+SPIDER = """
+import scrapy
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    custom_settings = {
+        "ITEM_PIPELINES": {"hapax.scrapy.DuplicatesPipeline": 100},
+        "FEEDS": {"kept.jsonl": {"format": "jsonlines"}},
+        "TELNETCONSOLE_ENABLED": False,
+        "CONCURRENT_REQUESTS": 1,
+        "DOWNLOAD_DELAY": 0,
+    }
+    def parse(self, response):
+        yield {"url": response.url, "html": response.text}
+        yield {"note": "no page"}
+        for place, href in enumerate(response.css("a.go::attr(href)").getall()):
+            yield response.follow(href, priority=-place)
+"""
+
+KEYS = (
+    "time id url kind of fingerprint of_fingerprint distance threshold similarity"
+    " similarity_threshold level table recipe key title language host bytes shared different"
+).split()
+
+
+def site() -> dict[str, str]:
+    links = "".join(f"<a class=go href=/{n}>{n}</a>" for n in ("1", "2", "print/1", "copy/2", "3"))
+    river, wood = article(1), article(2)
+    canonical = "<link rel=canonical href=/1>"
+    return {
+        "/": page("Home", article(9), links),
+        "/1": page("The river", river),
+        "/2": page("The wood", wood),
+        "/print/1": page("The river", river, "<p>Printed from the paper today.</p>", canonical),
+        "/copy/2": page("The wood", wood),
+        "/3": page("The hill", article(3)),
+    }
+
+
+@pytest.fixture
+def server():
+    pages = site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = pages.get(self.path)
+            self.send_response(404 if body is None else 200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write((body or "").encode())
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        thread = threading.Thread(target=http.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}"
+        http.shutdown()
+        thread.join()
+
+
+def crawl(folder: Path, server: str) -> str:
+    (folder / "spider.py").write_text(
+        SPIDER.replace('name = "pages"', f'name = "pages"\n    start_urls = ["{server}/"]')
+    )
+    (folder / "kept.jsonl").unlink(missing_ok=True)
+    command = [sys.executable, "-m", "scrapy", "runspider", "spider.py"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def read(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_scrapy_drops_and_logs_near_duplicates(server: str, tmp_path: Path, request) -> None:
+    log = crawl(tmp_path, server)
+    kept = {row["url"] for row in read(tmp_path / "kept.jsonl") if "url" in row}
+    assert kept == {f"{server}/{path}" for path in ("", "1", "2", "3")}, log
+    assert "'item_dropped_count': 2" in log
+    assert "'hapax/canonical': 1" in log and "'hapax/exact': 1" in log
+    assert "'hapax/ignored': 6" in log and "'hapax/new': 4" in log
+    rows = read(tmp_path / "hapax-data" / "discarded.jsonl")
+    assert [list(row) for row in rows] == [KEYS, KEYS]
+    by_url = {row["url"]: row for row in rows}
+    copy, printed = by_url[f"{server}/copy/2"], by_url[f"{server}/print/1"]
+    assert copy["kind"] == "exact" and copy["of"]["url"] == f"{server}/2"
+    assert copy["distance"] == 0 and copy["level"] == "text"
+    assert printed["kind"] == "canonical" and printed["of"]["url"] == f"{server}/1"
+    assert printed["similarity"] >= printed["similarity_threshold"]
+    assert printed["recipe"] == hapax.RECIPE and printed["key"] == printed["url"]
+    assert printed["host"] == server.removeprefix("http://")
+    assert printed["title"] == "The river" and printed["language"] == "en"
+    assert printed["shared"] and any("printed" in words for words in printed["different"])
+    html = site()["/print/1"]
+    assert printed["bytes"] == len(html.encode())
+    assert printed["fingerprint"] == f"{hapax.fingerprint(html):016x}"
+
+    # A second run knows the pages: it keeps the same and logs nothing again.
+    crawl(tmp_path, server)
+    again = {row["url"] for row in read(tmp_path / "kept.jsonl") if "url" in row}
+    assert again == kept
+    assert read(tmp_path / "hapax-data" / "discarded.jsonl") == rows
+
+    if os.environ.get("HAPAX_CRAWL"):
+        run = request.getfixturevalue("run_binary")
+        data = tmp_path / "hapax-data"
+        shown = run("duplicates", "list", "--json", "--data", data).splitlines()
+        assert {json.loads(line)["url"] for line in shown} == set(by_url)
+        assert "print/1" in run("duplicates", "show", printed["id"], "--data", data)
+        run("check", "--data", data)
+
+
+def test_lines_that_no_commit_covers_are_cut_off(tmp_path: Path) -> None:
+    text = article(1)
+    code = (
+        "import os, sys, hapax\n"
+        "from hapax.directory import DataDirectory\n"
+        "data = DataDirectory(sys.argv[1])\n"
+        "offer = lambda n, text: data.offer(hapax.extract_plain(text, url=f'http://h/{n}'))\n"
+        "offer(1, sys.argv[2]); offer(2, sys.argv[2]); data.commit(); offer(3, sys.argv[2])\n"
+        "os._exit(9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, text], timeout=60)
+    assert done.returncode == 9
+    log = tmp_path / "discarded.jsonl"
+    assert [row["url"] for row in read(log)] == ["http://h/2", "http://h/3"]
+    with log.open("a") as file:
+        file.write('{"half": ')
+    data = DataDirectory(tmp_path)
+    try:
+        assert [row["url"] for row in read(log)] == ["http://h/2"]
+        with pytest.raises(hapax.LockedError):
+            DataDirectory(tmp_path)
+        verdict, line = data.offer(hapax.extract_plain(text, url="http://h/3"), key="three")
+        assert verdict.is_duplicate and line["key"] == "three"
+        assert line["of"] == {"id": 0, "url": "http://h/1"} and line["shared"] == []
+        verdict, line = data.offer(hapax.extract_plain(text, url="http://h/2"))
+        assert verdict.kind == "known" and line is None
+        assert data.duplicate_of(verdict) == "http://h/1"
+    finally:
+        data.close()
+    assert [row["url"] for row in read(log)] == ["http://h/2", "http://h/3"]
+
+
+def test_keys_of_a_crawl_survive_a_commit(tmp_path: Path) -> None:
+    with hapax.Store(tmp_path / "dedup") as store:
+        store.commit(b'{"warc_length": 77, "discarded": 0}')
+    data = DataDirectory(tmp_path)
+    data.offer(hapax.extract_plain(article(1), url="http://h/1"))
+    data.close()
+    with hapax.Store(tmp_path / "dedup") as store:
+        assert json.loads(store.payload) == {"warc_length": 77, "discarded": 0}

@@ -1,0 +1,184 @@
+"""The store."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hapax
+from conftest import article, page
+
+
+def test_near_duplicates_are_told_with_their_evidence() -> None:
+    store = hapax.Store()
+    text = article(1)
+    assert store.offer("http://a.example/1", text).is_new
+    verdict = store.offer("http://b.example/1", text + " It was printed today.")
+    assert verdict.is_duplicate and verdict.of is not None
+    assert (verdict.id, verdict.of.id) == (1, 0)
+    assert verdict.of.level in ("hamming", "sketch")
+    assert 0.8 < verdict.of.similarity <= 1.0
+    assert verdict.of.similarity_threshold == 0.5
+    assert store.offer("http://c.example/1", text.upper()).of.level == "text"
+    assert store.offer("http://a.example/1", "other words").kind == "known"
+    assert store.offer("http://a.example/2", article(2)).is_new
+    assert (len(store), store.duplicates) == (4, 2)
+
+
+def test_html_text_page_and_fingerprint_may_be_offered() -> None:
+    store = hapax.Store()
+    html = page("The river", article(3))
+    read = hapax.extract(html, url="http://a.example/")
+    assert store.offer("a", read).is_new
+    assert store.offer("b", html, url="http://a.example/b").of.level == "text"
+    own = hapax.Store(recipe="my own 1")
+    assert own.offer("a", 7).is_new
+    assert own.offer(b"\xff", -1).is_new
+    verdict = own.offer("b", 6)
+    assert (verdict.of.distance, verdict.of.similarity) == (1, None)
+    with pytest.raises(ValueError, match="my own 1"):
+        own.offer("c", "text")
+    with pytest.raises(ValueError, match="the page was read by"):
+        own.offer("c", read)
+
+
+def test_looking_up_changes_nothing() -> None:
+    store = hapax.Store(recipe="own")
+    store.offer_many(["a", "b", "c"], [0, 0xFF, 0xFFFF])
+    assert store.near(1) == [(0, 1)]
+    assert store.near(0xF8) == [(1, 3)]
+    found = store.near_many(np.array([1, 0xFFFE], dtype=np.uint64))
+    assert [column.tolist() for column in found] == [[0, 1], [0, 2], [1, 1]]
+    assert [of.id for of in store.matches(3)] == [0]
+    assert "a" in store and b"z" not in store
+    assert store.id_of("b") == 1
+    record = store.record(1)
+    assert (record.key, record.fingerprint, record.of, record.tokens) == (b"b", 0xFF, None, None)
+    assert store.record(9) is None
+    assert len(store) == 3
+
+
+def test_batches_give_the_verdicts_of_single_offers() -> None:
+    texts = [article(seed // 2) + ("" if seed % 2 else " And more.") for seed in range(60)]
+    keys = [f"http://{seed}.example/" for seed in range(60)]
+    store = hapax.Store()
+    single = [store.offer(key, text) for key, text in zip(keys, texts, strict=True)]
+    assert [verdict.is_duplicate for verdict in single] == [False, True] * 30
+    assert hapax.Store().offer_many(keys, texts) == single
+    assert hapax.Store().offer_many(pa.array(keys), pa.array(texts), threads=2) == single
+    by_number = hapax.Store(recipe="own").offer_many(keys, hapax.fingerprints(pa.array(texts)))
+    assert len(by_number) == 60
+
+
+def test_bad_rows_are_named_and_change_nothing() -> None:
+    store = hapax.Store()
+    with pytest.raises(ValueError, match="item 1"):
+        store.offer_many(["a", "b"], ["x", None])
+    with pytest.raises(ValueError, match="item 1"):
+        store.offer_many(["a", None], ["x", "y"])
+    with pytest.raises(ValueError, match="2 keys and 1 contents"):
+        store.offer_many(["a", "b"], ["x"])
+    with pytest.raises(ValueError, match="65535"):
+        store.offer("k" * 70_000, "x")
+    with pytest.raises(ValueError, match="64-bit"):
+        store.offer("a", 1 << 64)
+    with pytest.raises(TypeError):
+        store.offer("a", 1.5)
+    assert len(store) == 0
+
+
+def test_what_was_committed_is_there_again(tmp_path: Path) -> None:
+    with hapax.Store(tmp_path / "seen") as store:
+        store.offer("a", article(1), time=5)
+        store.commit(b"position 7")
+        store.offer("b", article(2), time=9)
+    with pytest.raises(ValueError, match="closed"):
+        store.offer("c", "x")
+    store = hapax.Store(tmp_path / "seen")
+    assert (len(store), store.payload) == (2, b"position 7")
+    store.offer("lost", article(3))
+    store.close()
+    store.close()
+    with hapax.Store(tmp_path / "seen") as store:
+        assert len(store) == 2
+        assert store.expire(6) == 1
+        assert store.delete(1) and not store.delete(1)
+        assert store.offer("again", article(2)).is_new
+        duplicate = store.offer("b2", article(2))
+        assert store.restore(duplicate.id) > duplicate.id
+        store.compact()
+        assert store.check() == len(store) == 2
+
+
+def test_errors_of_stores_have_names(tmp_path: Path) -> None:
+    folder = tmp_path / "seen"
+    with hapax.Store(folder) as store:
+        store.offer_many(map(str, range(50)), [article(seed) for seed in range(50)])
+        store.compact()
+        code = "import sys, hapax; hapax.Store(sys.argv[1])"
+        other = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True)
+        assert "LockedError" in other.stderr, other.stderr
+    with pytest.raises(hapax.RecipeError, match="content-words"):
+        hapax.Store(folder, recipe="other")
+    segment = next(path for path in folder.iterdir() if path.name.startswith("seg-"))
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:100] + bytes([whole[100] ^ 1]) + whole[101:])
+    with pytest.raises(hapax.DamagedError, match="damaged at byte"), hapax.Store(folder) as store:
+        store.check()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(hapax.HapaxError) as caught:
+        hapax.Store(tmp_path / "file" / "seen")
+    assert isinstance(caught.value, OSError) and caught.value.errno
+    assert caught.value.filename == str(tmp_path / "file" / "seen")
+    for options in ({"distance": 9}, {"policy": "x"}, {"similarity": 2.0}, {"recipe": "a\nb"}):
+        with pytest.raises(ValueError):
+            hapax.Store(**options)
+
+
+def test_threads_share_a_store() -> None:
+    store = hapax.Store()
+    texts = [article(seed) for seed in range(40)]
+    verdicts = []
+
+    def offer(name: int) -> None:
+        for number, text in enumerate(texts):
+            verdicts.append(store.offer(f"{name} {number}", text).kind)
+
+    threads = [threading.Thread(target=offer, args=(name,)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert verdicts.count("new") == 40
+    assert verdicts.count("duplicate") == 120
+
+
+def test_verdicts_are_those_of_the_binary(run_binary, tmp_path: Path) -> None:
+    documents = []
+    for seed in range(30):
+        text = article(seed // 2, 4 + seed) + (" And this." if seed % 2 else "")
+        documents.append((f"http://h{seed % 3}.example/{seed}", page(f"Title {seed // 4}", text)))
+    rows = [json.dumps({"id": url, "url": url, "html": html}) for url, html in documents]
+    answer = run_binary("dedup", "--data", tmp_path, stdin="\n".join(rows) + "\n")
+    store = hapax.Store()
+    kinds = set()
+    for line, (url, html) in zip(answer.splitlines(), documents, strict=True):
+        expected, verdict = json.loads(line), store.offer(url, html)
+        assert verdict.kind == expected["verdict"]
+        kinds.add(verdict.kind)
+        if verdict.of is not None:
+            assert store.record(verdict.of.id).key.decode() == expected["of"]["id"]
+            assert verdict.of.distance == expected["distance"]
+            assert verdict.of.similarity == expected["similarity"]
+    assert kinds == {"new", "duplicate"}
+    # The store of the one is read by the other.
+    with hapax.Store(tmp_path / "dedup") as theirs:
+        assert len(theirs) == 30
+        assert theirs.offer(*documents[0]).kind == "known"
