@@ -105,10 +105,60 @@ fn three_workers_fetch_each_page_once_and_keep_each_text_once() {
     for bench in &benches {
         bench.run(&["check"]);
     }
+    read_as_one(&benches, &together.0, together.1);
+    let status = crate::support::printed(&[
+        "status",
+        "--cluster",
+        &address,
+        "--cluster-name",
+        "three",
+        "--json",
+    ]);
+    let status = &json_lines(status.as_bytes())[0];
+    assert_eq!(
+        (&status["queued_urls"], &status["documents"]),
+        (&0.into(), &(9 * 18).into()),
+        "{status}"
+    );
     // A finished crawl is finished for whoever comes.
     let late = Bench::new();
     let output = late.crawl(&seeds(&servers), &flags);
     assert_eq!(late.summary()["pages"]["fetched"], 0, "{}", text(&output.stderr));
+}
+
+/// The readers take several data directories for one.
+fn read_as_one(benches: &[Bench], kept: &BTreeMap<String, Vec<String>>, discarded: usize) {
+    let dirs: Vec<String> = benches
+        .iter()
+        .flat_map(|bench| ["--data".to_owned(), bench.data().display().to_string()])
+        .collect();
+    let run = |args: &[&str]| {
+        let all: Vec<&str> = args.iter().copied().chain(dirs.iter().map(String::as_str)).collect();
+        json_lines(crate::support::printed(&all).as_bytes())
+    };
+    let hits = run(&["search", "the", "--json"]);
+    assert_eq!(hits.len(), kept.len());
+    let copies: u64 = hits.iter().map(|hit| hit["copies"].as_u64().unwrap()).sum();
+    assert_eq!(copies as usize, discarded);
+    assert!(hits.is_sorted_by(|a, b| a["score"].as_f64() >= b["score"].as_f64()));
+    let rows = run(&["duplicates", "list", "--json"]);
+    assert_eq!(rows.len(), discarded);
+    assert!(rows.is_sorted_by_key(|row| row["time"].as_str().unwrap().to_owned()));
+    let clusters = run(&["duplicates", "clusters", "--json"]);
+    let all: u64 = clusters.iter().map(|cluster| cluster["copies"].as_u64().unwrap()).sum();
+    assert_eq!(all as usize, discarded);
+    let stats = run(&["duplicates", "stats", "--json"]);
+    assert_eq!(stats[0]["discarded"], discarded as u64);
+    let status = run(&["status", "--json"]);
+    assert_eq!(status[0]["pages"]["indexed"], kept.len() as u64);
+    for row in &rows {
+        let shown = run(&["duplicates", "show", row["url"].as_str().unwrap(), "--json"]);
+        assert_eq!(shown[0]["text"], shown[0]["of_text"], "equal, wherever the other one lies");
+        assert!(shown[0]["text"].as_str().unwrap().len() > 100, "{row}");
+    }
+    let restore =
+        crate::support::crawl().args(["duplicates", "restore", "1"]).args(&dirs).output().unwrap();
+    assert_eq!(code(&restore), 1, "a change is one directory's");
 }
 
 #[test]

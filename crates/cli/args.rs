@@ -58,6 +58,27 @@ pub(crate) struct Data {
     pub(crate) data: PathBuf,
 }
 
+/// Where the data lies: of a crawl of many workers, each has a directory of its own.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub(crate) struct DataDirs {
+    /// The data directory; several are read as one
+    #[arg(long = "data", value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
+    pub(crate) all: Vec<PathBuf>,
+}
+
+impl DataDirs {
+    /// The only one.
+    pub(crate) fn one(&self) -> anyhow::Result<&std::path::Path> {
+        match self.all.as_slice() {
+            [one] => Ok(one),
+            _ => Err(crate::exit::coded(
+                crate::exit::USAGE,
+                "this changes one data directory: give one --data",
+            )),
+        }
+    }
+}
+
 /// The main job.
 #[derive(ClapArgs, Clone, Debug)]
 pub(crate) struct CrawlArgs {
@@ -116,7 +137,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        data: Data,
+        data: DataDirs,
     },
     /// The log of discarded duplicates
     #[command(subcommand)]
@@ -146,8 +167,14 @@ pub(crate) enum Command {
         /// One JSON object
         #[arg(long)]
         json: bool,
+        /// The cluster of a crawl of many workers: who is at work, and what is queued
+        #[arg(long, value_name = "URL", env = "HAPAX_CLUSTER", hide = !cfg!(feature = "cluster"))]
+        cluster: Option<String>,
+        /// The crawl's name there
+        #[arg(long, value_name = "NAME", env = "HAPAX_CLUSTER_NAME", hide = !cfg!(feature = "cluster"))]
+        cluster_name: Option<String>,
         #[command(flatten)]
-        data: Data,
+        data: DataDirs,
     },
     /// Verify every stored byte: checksums, tables against records, index against pages
     Check {
@@ -232,7 +259,7 @@ pub(crate) enum Duplicates {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        data: Data,
+        data: DataDirs,
     },
     /// Pages that stand for others, the largest clusters first
     Clusters(ListArgs),
@@ -242,7 +269,7 @@ pub(crate) enum Duplicates {
         #[arg(long)]
         json: bool,
         #[command(flatten)]
-        data: Data,
+        data: DataDirs,
     },
     /// Index discarded pages after all; the pair is never merged again
     #[command(
@@ -319,7 +346,7 @@ pub(crate) struct ListArgs {
     #[arg(long, conflicts_with = "json")]
     pub(crate) csv: bool,
     #[command(flatten)]
-    pub(crate) data: Data,
+    pub(crate) data: DataDirs,
 }
 
 /// What is to be restored.

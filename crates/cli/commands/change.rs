@@ -77,7 +77,7 @@ fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
 }
 
 pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
-    let data = &args.list.data.data;
+    let data = args.list.data.one()?;
     holds_pages(data)?;
     let rows = Rows::open(data)?;
     let mut ids = Vec::new();

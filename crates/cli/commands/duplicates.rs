@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use crate::args::{Data, ListArgs};
+use crate::args::{Data, DataDirs, ListArgs};
 use crate::crawl::Discarded;
 use crate::data::must_exist;
 use crate::duplicates::{Order, Row, Rows};
@@ -65,7 +65,7 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
         _ => Box::new(BufWriter::new(std::io::stdout().lock())),
     };
     if csv {
-        return table(&rows, rows.all().iter(), &mut out);
+        return table(rows.all().iter().map(|row| (&rows, row)), &mut out);
     }
     for row in rows.all() {
         writeln!(out, "{}", json_row(&rows, row, &rows.entry(row)?)?)?;
@@ -74,23 +74,58 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
     Ok(COMPLETE)
 }
 
+/// One of the logs that are read together.
+struct Opened<'a> {
+    data: &'a Path,
+    rows: Rows,
+}
+
+fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
+    let open = |data: &'_ PathBuf| {
+        must_exist(data)?;
+        Rows::open(data)
+    };
+    dirs.all.iter().map(|data| Ok(Opened { data, rows: open(data)? })).collect()
+}
+
+/// The rows of all logs that are wanted, in order.
+fn wanted_of_all<'a>(
+    logs: &'a [Opened<'a>],
+    args: &ListArgs,
+) -> Result<Vec<(&'a Opened<'a>, Row)>> {
+    let mut found = Vec::new();
+    for log in logs {
+        found.extend(wanted(&log.rows, args)?.into_iter().map(|row| (log, row)));
+    }
+    if logs.len() > 1 {
+        let order = args.sort.unwrap_or_default();
+        found.sort_by(|a, b| {
+            let ordering = order.compare_across((&a.0.rows, &a.1), (&b.0.rows, &b.1));
+            if args.reverse { ordering.reverse() } else { ordering }
+        });
+    }
+    Ok(found)
+}
+
 pub(super) fn list(args: &ListArgs) -> Result<u8> {
-    let data = &args.data.data;
-    must_exist(data)?;
-    let rows = Rows::open(data)?;
-    let found = wanted(&rows, args)?;
+    let logs = open_all(&args.data)?;
+    let found = wanted_of_all(&logs, args)?;
     let whole = args.json || args.csv;
     let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
     let page = found.iter().skip(args.offset).take(limit);
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     if args.csv {
-        return table(&rows, page, &mut out);
+        return table(page.map(|(log, row)| (&log.rows, row)), &mut out);
     }
     let mut shown = 0usize;
-    for row in page {
-        let entry = rows.entry(row)?;
+    for (log, row) in page {
+        let entry = log.rows.entry(row)?;
         if args.json {
-            writeln!(out, "{}", json_row(&rows, row, &entry)?)?;
+            let mut row = json_row(&log.rows, row, &entry)?;
+            if let Some(object) = row.as_object_mut().filter(|_| logs.len() > 1) {
+                object.insert("data".into(), log.data.display().to_string().into());
+            }
+            writeln!(out, "{row}")?;
         } else {
             if shown == 0 {
                 writeln!(
@@ -99,17 +134,16 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                     "id", "kind", "dist", "sim"
                 )?;
             }
-            text_row(&rows, &entry, &mut out)?;
+            text_row(&log.rows, &entry, &mut out)?;
         }
         shown += 1;
     }
     if !args.json {
         let total = found.len();
-        match (total, rows.all().is_empty()) {
-            (0, true) => writeln!(out, "Nothing was discarded.")?,
-            (0, false) => {
-                writeln!(out, "No row is like that, of {}.", number(rows.all().len() as u64))?
-            }
+        let all: usize = logs.iter().map(|log| log.rows.all().len()).sum();
+        match (total, all) {
+            (0, 0) => writeln!(out, "Nothing was discarded.")?,
+            (0, _) => writeln!(out, "No row is like that, of {}.", number(all as u64))?,
             _ => {
                 let next = args.offset + shown;
                 let more = if next < total {
@@ -117,12 +151,15 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                 } else {
                     String::new()
                 };
+                let page = if logs.len() > 1 { "URL" } else { "ID" };
+                let dirs: Vec<String> =
+                    logs.iter().map(|log| format!(" --data {}", log.data.display())).collect();
                 writeln!(
                     out,
-                    "\n{} of {}.{more} One of them beside its original: crawl duplicates show ID --data {}",
+                    "\n{} of {}.{more} One of them beside its original: crawl duplicates show {page}{}",
                     number(shown as u64),
                     number(total as u64),
-                    data.display()
+                    dirs.concat()
                 )?;
             }
         }
@@ -150,7 +187,7 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
     Ok(())
 }
 
-fn table<'a>(rows: &Rows, page: impl Iterator<Item = &'a Row>, out: &mut impl Write) -> Result<u8> {
+fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: &mut impl Write) -> Result<u8> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([
         "id",
@@ -169,7 +206,7 @@ fn table<'a>(rows: &Rows, page: impl Iterator<Item = &'a Row>, out: &mut impl Wr
         "restored",
     ])?;
     let number = |value: Option<String>| value.unwrap_or_default();
-    for row in page {
+    for (rows, row) in page {
         let entry = rows.entry(row)?;
         table.write_record([
             entry.id.to_string(),
@@ -198,20 +235,28 @@ pub(crate) fn cell(text: String) -> String {
 }
 
 pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
-    let data = &args.data.data;
-    must_exist(data)?;
-    let rows = Rows::open(data)?;
-    let test = args.filter.test(&rows)?;
-    let mut clusters: BTreeMap<(u64, u64), Vec<&Row>> = BTreeMap::new();
-    for row in rows.discarded() {
-        if test.wants(&rows, row)? {
-            let (of, url) = rows.kept_for(row);
-            // A page that was not fetched has no number: its URL tells it.
-            let key = if of == u64::MAX && url.is_none() { row.of_key } else { 0 };
-            clusters.entry((of, key)).or_default().push(row);
+    let logs = open_all(&args.data)?;
+    let mut clusters: BTreeMap<String, Vec<(&Rows, Row)>> = BTreeMap::new();
+    for log in &logs {
+        let test = args.filter.test(&log.rows)?;
+        for row in log.rows.discarded() {
+            if !test.wants(&log.rows, row)? {
+                continue;
+            }
+            let (of, url) = log.rows.kept_for(row);
+            let name = if logs.len() > 1 {
+                // Numbers are a directory's own, URLs are everybody's.
+                log.rows.entry(row)?.of.url
+            } else if of == u64::MAX && url.is_none() {
+                // A page that was not fetched has no number: its URL tells it.
+                format!("{:020}{:020}", of, row.of_key)
+            } else {
+                format!("{of:020}")
+            };
+            clusters.entry(name).or_default().push((&log.rows, *row));
         }
     }
-    let mut clusters: Vec<Vec<&Row>> = clusters.into_values().collect();
+    let mut clusters: Vec<Vec<(&Rows, Row)>> = clusters.into_values().collect();
     clusters.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
     if args.reverse {
         clusters.reverse();
@@ -221,11 +266,11 @@ pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     for cluster in clusters.into_iter().skip(args.offset).take(limit) {
         let Some(first) = cluster.first() else { continue };
-        let of = rows.entry(first)?.of;
-        let size: u64 = cluster.iter().map(|row| u64::from(row.bytes)).sum();
+        let of = first.0.entry(&first.1)?.of;
+        let size: u64 = cluster.iter().map(|(_, row)| u64::from(row.bytes)).sum();
         if args.json {
             let mut pages = Vec::new();
-            for row in &cluster {
+            for (rows, row) in &cluster {
                 let entry = rows.entry(row)?;
                 pages.push(json!({"id": entry.id, "url": entry.url, "kind": entry.kind,
                     "distance": entry.distance, "similarity": entry.similarity}));
@@ -245,7 +290,7 @@ pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
             cluster.len(),
             bytes(size)
         )?;
-        for row in cluster.iter().take(FEW_COPIES) {
+        for (rows, row) in cluster.iter().take(FEW_COPIES) {
             let entry = rows.entry(row)?;
             writeln!(
                 out,

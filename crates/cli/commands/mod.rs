@@ -22,6 +22,7 @@ mod search;
 mod show;
 pub(crate) mod stats;
 mod status;
+mod workers;
 
 use std::io::Write;
 
@@ -41,13 +42,13 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             pages::run(&files, &data.data, main_job::with_file(settings, &common)?, &common)
         }
         Some(Command::Search { query, limit, json, data }) => {
-            search::run(&query.join(" "), limit, json, &data.data)
+            search::run(&query.join(" "), limit, json, &data.all)
         }
         Some(Command::Duplicates(job)) => match job {
             Duplicates::List(args) => duplicates::list(&args),
-            Duplicates::Show { page, json, data } => show::run(&page, json, &data.data),
+            Duplicates::Show { page, json, data } => show::run(&page, json, &data.all),
             Duplicates::Clusters(args) => duplicates::clusters(&args),
-            Duplicates::Stats { json, data } => stats::run(json, &data.data),
+            Duplicates::Stats { json, data } => stats::run(json, &data.all),
             Duplicates::Restore(args) => change::restore(&args, common.quiet),
             Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
             Duplicates::Recheck(args) => recheck::run(&args),
@@ -69,7 +70,10 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Forget { url_or_host, data }) => {
             change::forget(&url_or_host, &data.data, common.quiet)
         }
-        Some(Command::Status { json, data }) => status::run(json, &data.data),
+        Some(Command::Status { json, cluster, cluster_name, data }) => match cluster {
+            Some(cluster) => workers::run(json, cluster, cluster_name),
+            None => status::run(json, &data.all),
+        },
         Some(Command::Extract { files, text }) => extract::extract(&files, text),
         Some(Command::Fingerprint { files, settings }) => {
             extract::fingerprint(&files, main_job::with_file(settings, &common)?.recipe()?)

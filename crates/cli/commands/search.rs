@@ -1,11 +1,12 @@
 //! `crawl search`.
 
+use std::collections::{HashMap, HashSet};
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use hapax_extract::jieba;
-use hapax_index::Searcher;
+use hapax_index::{Hit, Searcher};
 use serde_json::json;
 
 use crate::data::must_exist;
@@ -13,18 +14,56 @@ use crate::duplicates::Rows;
 use crate::exit::COMPLETE;
 use crate::output::{colour, line};
 
-pub(super) fn run(query: &str, limit: Option<usize>, json: bool, data: &Path) -> Result<u8> {
-    must_exist(data)?;
-    let searcher = Searcher::open(&data.join("index"), jieba)?;
+/// What several indexes find, the best first; a URL that two of them hold comes once.
+struct Found {
+    hits: Vec<Hit>,
+    /// Found, and searched.
+    total: usize,
+    pages: u64,
+    copies: HashMap<String, u64>,
+}
+
+fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
+    let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
+    for data in dirs {
+        must_exist(data)?;
+        let searcher = Searcher::open(&data.join("index"), jieba)?;
+        let (hits, total) = searcher.search(query, limit)?;
+        found.total += total;
+        found.pages += searcher.len();
+        let rows = Rows::open(data)?;
+        if let [_] = dirs {
+            let copies = super::export::copies(&rows);
+            let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
+            found.copies.extend(hits.iter().filter_map(own));
+        } else {
+            // A page's copies may lie in any of them.
+            for row in rows.discarded() {
+                *found.copies.entry(rows.entry(row)?.of.url).or_default() += 1;
+            }
+        }
+        found.hits.extend(hits);
+    }
+    if dirs.len() > 1 {
+        found.hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.url.cmp(&b.url)));
+        let mut seen = HashSet::new();
+        let before = found.hits.len();
+        found.hits.retain(|hit| seen.insert(hit.url.clone()));
+        found.total -= before - found.hits.len();
+        found.hits.truncate(limit);
+    }
+    Ok(found)
+}
+
+pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let limit = limit.unwrap_or(if json { usize::MAX } else { 10 });
-    let (hits, total) = searcher.search(query, limit)?;
-    let copies = super::export::copies(&Rows::open(data)?);
-    let copies = |id: u64| copies.get(&id).copied().unwrap_or(0);
+    let Found { hits, total, pages, copies } = search(query, limit, dirs)?;
+    let copies = |hit: &Hit| copies.get(&hit.url).copied().unwrap_or(0);
     let mut out = std::io::stdout().lock();
     if json {
         for hit in &hits {
             let row = json!({"id": hit.id, "url": hit.url, "title": hit.title, "snippet": hit.snippet,
-                "score": hit.score, "language": hit.language, "fetched": hit.fetched, "copies": copies(hit.id)});
+                "score": hit.score, "language": hit.language, "fetched": hit.fetched, "copies": copies(hit)});
             writeln!(out, "{row}")?;
         }
         return Ok(COMPLETE);
@@ -37,7 +76,7 @@ pub(super) fn run(query: &str, limit: Option<usize>, json: bool, data: &Path) ->
     for (number, hit) in hits.iter().enumerate() {
         let title = if hit.title.is_empty() { "(no title)" } else { &hit.title };
         writeln!(out, "{:>3}  {bold}{}{reset}", number + 1, line(title, 90))?;
-        let behind = match copies(hit.id) {
+        let behind = match copies(hit) {
             0 => String::new(),
             1 => "  + 1 copy discarded".to_owned(),
             n => format!("  + {n} copies discarded"),
@@ -47,8 +86,8 @@ pub(super) fn run(query: &str, limit: Option<usize>, json: bool, data: &Path) ->
     }
     let shown = hits.len();
     match total {
-        0 => writeln!(out, "Nothing found among {} pages.", searcher.len())?,
-        _ => writeln!(out, "{shown} of {total} found among {} pages.", searcher.len())?,
+        0 => writeln!(out, "Nothing found among {pages} pages.")?,
+        _ => writeln!(out, "{shown} of {total} found among {pages} pages.")?,
     }
     Ok(COMPLETE)
 }

@@ -1,27 +1,50 @@
 //! `crawl duplicates show`: a discarded page and the one that was kept, side by side.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde_json::json;
 
 use super::duplicates::json_row;
+use crate::crawl::Discarded;
 use crate::data::must_exist;
-use crate::duplicates::{Columns, Rows, Texts, reason};
-use crate::exit::COMPLETE;
+use crate::duplicates::{Columns, Row, Rows, Texts, reason};
+use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{colour, line};
 
 /// Characters of a line, both sides, where nobody says.
 const WIDTH: usize = 140;
 const NARROWEST: usize = 60;
 
-pub(super) fn run(page: &str, json: bool, data: &Path) -> Result<u8> {
-    must_exist(data)?;
-    let rows = Rows::open(data)?;
-    let (found, entry) = rows.find(page)?;
+/// The row, in the only directory that has it.
+fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row, Discarded))> {
+    let mut found = Vec::new();
+    let mut refused = None;
+    for data in dirs {
+        let rows = Rows::open(data)?;
+        match rows.find(page) {
+            Ok(row) => found.push((data, rows, row)),
+            Err(error) => refused = Some(error),
+        }
+    }
+    match (found.len(), refused) {
+        (0, Some(error)) => Err(error),
+        (0 | 1, _) => found.pop().ok_or_else(|| coded(USAGE, "--data is needed")),
+        _ => Err(coded(USAGE, format!("{page} is in several data directories: give one --data"))),
+    }
+}
+
+pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
+    dirs.iter().try_for_each(|data| must_exist(data))?;
+    let (data, rows, (found, entry)) = find(page, dirs)?;
     let texts = Texts::open(data);
-    let (own, other) = (texts.discarded(&entry, &rows.line(&found)?), texts.kept(&entry));
+    let elsewhere = || {
+        let mut others = dirs.iter().filter(|other| *other != data);
+        others.find_map(|other| Texts::open(other).page_of(&entry.of.url)).map(|page| page.text)
+    };
+    let own = texts.discarded(&entry, &rows.line(&found)?);
+    let other = texts.kept(&entry).or_else(elsewhere);
     let mut out = std::io::stdout().lock();
     if json {
         let mut row = json_row(&rows, &found, &entry)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use serde::Serialize;
@@ -106,14 +106,52 @@ impl LogStats {
             .into_iter()
             .map(|(host, (discarded, bytes))| HostStats { host: name(host), discarded, bytes })
             .collect();
-        stats.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
+        stats.sort();
         stats
+    }
+
+    fn sort(&mut self) {
+        self.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
+    }
+
+    /// Both logs together.
+    fn and(mut self, other: Self) -> Self {
+        self.rows += other.rows;
+        self.discarded += other.discarded;
+        self.aliases += other.aliases;
+        self.restored += other.restored;
+        self.bytes += other.bytes;
+        self.distances.iter_mut().zip(other.distances).for_each(|(a, b)| *a += b);
+        self.similarities.iter_mut().zip(other.similarities).for_each(|(a, b)| *a += b);
+        other.kinds.into_iter().for_each(|(kind, n)| *self.kinds.entry(kind).or_default() += n);
+        other.days.into_iter().for_each(|(day, n)| *self.days.entry(day).or_default() += n);
+        let languages = other.languages.into_iter();
+        languages.for_each(|(language, n)| *self.languages.entry(language).or_default() += n);
+        for host in other.hosts {
+            match self.hosts.iter_mut().find(|own| own.host == host.host) {
+                Some(own) => {
+                    own.discarded += host.discarded;
+                    own.bytes += host.bytes;
+                }
+                None => self.hosts.push(host),
+            }
+        }
+        self.sort();
+        self
     }
 }
 
-pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
-    must_exist(data)?;
-    let stats = LogStats::of(&Rows::open(data)?);
+pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
+    let mut stats: Option<LogStats> = None;
+    for data in dirs {
+        must_exist(data)?;
+        let one = LogStats::of(&Rows::open(data)?);
+        stats = Some(match stats {
+            Some(stats) => stats.and(one),
+            None => one,
+        });
+    }
+    let stats = stats.unwrap_or_default();
     let mut out = std::io::stdout().lock();
     if json {
         writeln!(out, "{}", serde_json::to_value(&stats)?)?;

@@ -2,29 +2,67 @@
 
 use std::fs::{File, TryLockError};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
 use crate::crawl::{Summary, print_summary};
 use crate::data::{must_exist, saved};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
+use crate::output::number;
 
-pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
+pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
+    if let [data] = dirs {
+        return one(json, data);
+    }
+    let (mut sum, mut running) = (Summary::default(), 0u64);
+    for data in dirs {
+        must_exist(data)?;
+        running += u64::from(is_locked(data)?);
+        sum = sum.and(read(data)?.unwrap_or_default());
+        if !json {
+            one(false, data)?;
+        }
+    }
+    let mut out = std::io::stdout().lock();
+    if json {
+        let mut row = serde_json::to_value(sum)?;
+        if let Some(object) = row.as_object_mut() {
+            object.insert("running".into(), running.into());
+            object.insert("data".into(), serde_json::to_value(dirs)?);
+        }
+        writeln!(out, "{row}")?;
+        return Ok(COMPLETE);
+    }
+    writeln!(
+        out,
+        "\nTogether, of {} data directories: {} fetched, {} indexed, {} discarded.",
+        dirs.len(),
+        number(sum.pages.fetched),
+        number(sum.pages.indexed),
+        number(sum.pages.discarded())
+    )?;
+    Ok(COMPLETE)
+}
+
+fn read(data: &Path) -> Result<Option<Summary>> {
+    let path = data.join("summary.json");
+    match std::fs::read(&path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+fn one(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let Some(saved) = saved(data)? else {
         return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
     };
     let running = is_locked(data)?;
-    let path = data.join("summary.json");
-    let summary: Option<Summary> = match std::fs::read(&path) {
-        Ok(bytes) => Some(
-            serde_json::from_slice(&bytes)
-                .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display())))?,
-        ),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error).with_context(|| path.display().to_string()),
-    };
+    let summary = read(data)?;
     let mut out = std::io::stdout().lock();
     if json {
         let mut row = serde_json::to_value(summary.unwrap_or_default())?;

@@ -131,8 +131,12 @@ impl Committer {
                 let date = self.place_of(best.id).map(|(_, date)| date);
                 let refers =
                     RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
+                // The body of an equal page is left out only if this archive holds the other one.
+                let here = self.place_of(best.id).is_some();
                 match best.level {
-                    Level::Text => RecordKind::RevisitIdentical(refers),
+                    Level::Text if here || self.shared.is_none() => {
+                        RecordKind::RevisitIdentical(refers)
+                    }
                     _ => RecordKind::RevisitNear(refers),
                 }
             }

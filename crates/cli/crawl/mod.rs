@@ -32,5 +32,7 @@ pub(crate) use robots::remembered as remembered_robots;
 pub(crate) use rules::Rules;
 pub(crate) use run::{Job, crawl};
 pub(crate) use seeds::read_seeds;
+#[cfg(feature = "cluster")]
+pub(crate) use shared::connect;
 pub(crate) use stats::Stats;
 pub(crate) use summary::{Summary, print as print_summary};

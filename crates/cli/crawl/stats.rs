@@ -30,6 +30,19 @@ impl PageCounts {
     pub(crate) const fn discarded(&self) -> u64 {
         self.exact + self.near + self.canonical
     }
+
+    /// Adds another data directory's.
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.fetched += other.fetched;
+        self.indexed += other.indexed;
+        self.exact += other.exact;
+        self.near += other.near;
+        self.canonical += other.canonical;
+        self.alias += other.alias;
+        self.unchanged += other.unchanged;
+        self.bytes += other.bytes;
+        self.discarded_bytes += other.discarded_bytes;
+    }
 }
 
 /// Pages of one host.

@@ -82,6 +82,25 @@ impl Summary {
         }
     }
 
+    /// Both together, of two data directories.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        let pages = other.pages;
+        self.pages.add(&pages);
+        for (reason, count) in other.skipped {
+            *self.skipped.entry(reason).or_default() += count;
+        }
+        // Of workers of one crawl each knows all queues.
+        self.known_urls = self.known_urls.max(other.known_urls);
+        self.queued_urls = self.queued_urls.max(other.queued_urls);
+        self.deferred_urls = self.deferred_urls.max(other.deferred_urls);
+        self.seconds = self.seconds.max(other.seconds);
+        self.responses += other.responses;
+        self.complete = (self.time.is_empty() || self.complete) && other.complete;
+        self.stopped = self.stopped.or(other.stopped);
+        self.time = self.time.max(other.time);
+        self
+    }
+
     /// The exit code of the run.
     pub(crate) fn code(&self) -> u8 {
         if self.stopped.is_some() {

@@ -64,15 +64,24 @@ pub(crate) enum Order {
 impl Order {
     /// How two rows follow on each other.
     pub(crate) fn compare(self, rows: &Rows, a: &Row, b: &Row) -> Ordering {
-        let first = match self {
-            Self::Time => Ordering::Equal,
+        self.compare_across((rows, a), (rows, b)).then(a.offset.cmp(&b.offset))
+    }
+
+    /// How two rows of two logs follow on each other.
+    pub(crate) fn compare_across(
+        self,
+        (a_rows, a): (&Rows, &Row),
+        (b_rows, b): (&Rows, &Row),
+    ) -> Ordering {
+        match self {
+            // In one log, they lie in this order.
+            Self::Time => a.time.cmp(&b.time),
             Self::Distance => a.distance.cmp(&b.distance),
             Self::Similarity => a.similarity.cmp(&b.similarity),
-            Self::Host => rows.host(a).cmp(rows.host(b)),
+            Self::Host => a_rows.host(a).cmp(b_rows.host(b)),
             Self::Bytes => a.bytes.cmp(&b.bytes),
             Self::Of => a.of.cmp(&b.of),
-        };
-        first.then(a.offset.cmp(&b.offset))
+        }
     }
 }
 

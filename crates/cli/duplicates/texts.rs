@@ -26,6 +26,18 @@ impl Texts {
         self.searcher.as_ref()?.page(id).ok().flatten()
     }
 
+    /// A page that is kept, by its URL: looked for among all pages.
+    pub(crate) fn page_of(&self, url: &str) -> Option<StoredPage> {
+        let mut found = None;
+        let visited = self.searcher.as_ref()?.pages(|page| {
+            if page.url == url {
+                found = Some(page);
+            }
+            found.is_none()
+        });
+        visited.ok().and(found)
+    }
+
     /// The page that was kept for a row.
     pub(crate) fn kept_page(&self, entry: &Discarded) -> Option<StoredPage> {
         self.page(entry.of.id?)
@@ -43,15 +55,19 @@ impl Texts {
     /// The text that was discarded. Of an equal one the archive keeps the head only: it is that of the
     /// page it was compared with, as `line` of the log names it.
     pub(crate) fn discarded(&self, entry: &Discarded, line: &Discarded) -> Option<String> {
+        let own = || {
+            let url = Url::parse(&entry.url).ok()?;
+            stored_text(&self.pages, entry.warc.as_deref()?, &url).filter(|text| !text.is_empty())
+        };
         if entry.level.as_deref() == Some("text") {
             if line.of.id == entry.of.id {
-                return self.kept(entry);
+                // Of a crawl of many workers the other page may lie with another one.
+                return self.kept(entry).or_else(own);
             }
             let url = Url::parse(&line.of.url).ok()?;
             return stored_text(&self.pages, line.of.warc.as_deref()?, &url);
         }
-        let url = Url::parse(&entry.url).ok()?;
-        stored_text(&self.pages, entry.warc.as_deref()?, &url)
+        own()
     }
 }
 

@@ -138,6 +138,22 @@ impl Cluster {
         self.beat("")
     }
 
+    /// How many URLs are known, queued and deferred.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn counts(&self) -> Result<hapax_frontier::Counts> {
+        crate::frontier::counts(self)
+    }
+
+    /// How many documents are in the tables, duplicates among them.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn documents(&self) -> Result<u64> {
+        self.add("documents", 0)
+    }
+
     /// Says how many pages this worker has fetched; told to the others now and then.
     pub fn fetched(&self, pages: u64) {
         self.pages.store(pages, Relaxed);
@@ -237,6 +253,9 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
+        if self.worker.is_empty() {
+            return;
+        }
         // Whoever comes next need not wait for this one.
         let mut pipe = ClusterPipeline::new();
         pipe.cmd("ZREM").arg(self.keys.crawl("alive")).arg(&self.worker);

@@ -265,7 +265,7 @@ return 1";
 }
 
 /// Known, queued and deferred URLs of all parts.
-pub(super) fn counts(cluster: &Cluster) -> Result<hapax_frontier::Counts> {
+pub(crate) fn counts(cluster: &Cluster) -> Result<hapax_frontier::Counts> {
     let mut pipe = ClusterPipeline::new();
     for part in 0..HOST_PARTS {
         let key = format!("{}counts", cluster.keys.hosts(part));

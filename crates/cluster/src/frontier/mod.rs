@@ -21,6 +21,7 @@ use self::calls::{End, Ended, Mode, Push};
 use self::local::Local;
 use crate::Cluster;
 use crate::keys::{HOST_PARTS, bytes, list, number, part_of};
+pub(crate) use calls::counts;
 
 /// The longest a worker looks at its watch without asking the cluster.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -1,0 +1,72 @@
+//! `crawl status --cluster`: who works on a crawl of many workers, and what is queued.
+
+use anyhow::Result;
+
+#[cfg(not(feature = "cluster"))]
+pub(super) fn run(_: bool, _: String, _: Option<String>) -> Result<u8> {
+    Err(crate::exit::coded(
+        crate::exit::USAGE,
+        "--cluster: this program was built without it: cargo install --features cluster",
+    ))
+}
+
+#[cfg(feature = "cluster")]
+pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> Result<u8> {
+    use std::io::Write;
+
+    use serde_json::json;
+
+    use crate::exit::{COMPLETE, USAGE, coded};
+    use crate::output::{duration, line, number};
+
+    let settings = crate::settings::Settings {
+        cluster: Some(cluster),
+        cluster_name,
+        ..crate::settings::Settings::default()
+    };
+    let failed = |error: hapax_cluster::Error| coded(USAGE, error.to_string());
+    let Some(cluster) = crate::crawl::connect(&settings, "")? else { return Ok(COMPLETE) };
+    let (workers, counts) = (cluster.workers().map_err(failed)?, cluster.counts().map_err(failed)?);
+    let documents = cluster.documents().map_err(failed)?;
+    let rate = |worker: &hapax_cluster::WorkerState| {
+        worker.pages as f64 / worker.running.as_secs_f64().max(0.001)
+    };
+    let mut out = std::io::stdout().lock();
+    if json {
+        let workers: Vec<_> = workers
+            .iter()
+            .map(|worker| {
+                json!({"name": worker.name, "alive": worker.alive, "pages": worker.pages,
+                    "silent_ms": worker.silent.as_millis() as u64, "pages_per_second": rate(worker)})
+            })
+            .collect();
+        let row = json!({"workers": workers, "known_urls": counts.known, "queued_urls": counts.queued,
+            "deferred_urls": counts.deferred, "documents": documents});
+        writeln!(out, "{row}")?;
+        return Ok(COMPLETE);
+    }
+    for worker in &workers {
+        let state = match worker.alive {
+            true => format!("{:>6.0} pages/s", rate(worker)),
+            false => format!("silent for {}", duration(worker.silent)),
+        };
+        writeln!(
+            out,
+            "  {:<30} {:>10} pages  {state}",
+            line(&worker.name, 30),
+            number(worker.pages)
+        )?;
+    }
+    if workers.is_empty() {
+        writeln!(out, "Nobody is at work.")?;
+    }
+    writeln!(
+        out,
+        "{} URLs known, {} queued, {} of them tried again in the next run; {} pages in the tables.",
+        number(counts.known),
+        number(counts.queued),
+        number(counts.deferred),
+        number(documents)
+    )?;
+    Ok(COMPLETE)
+}
