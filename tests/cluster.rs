@@ -123,6 +123,7 @@ fn three_workers_fetch_each_page_once_and_keep_each_text_once() {
     // A finished crawl is finished for whoever comes.
     let late = Bench::new();
     let output = late.crawl(&seeds(&servers), &flags);
+    assert_eq!(code(&output), 0);
     assert_eq!(late.summary()["pages"]["fetched"], 0, "{}", text(&output.stderr));
 }
 
@@ -174,7 +175,7 @@ fn a_killed_worker_and_a_killed_master_lose_nothing() {
     second.kill().unwrap();
     second.wait().unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    let master = cluster.a_master();
+    let master = cluster.masters()[0];
     cluster.kill(master);
     let second = benches[1].spawn(&seeds(&servers), &flags);
     assert_eq!(finish(first), 0);

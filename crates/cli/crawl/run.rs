@@ -159,7 +159,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         (stop, None) => stop?,
         (_, Some(_)) => Stop::Write,
     };
-    let summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
+    let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
+    summary.shared = settings.cluster.is_some();
     match failure {
         // On a full disk the summary may not fit either; the error itself is what matters.
         Some(error) => {

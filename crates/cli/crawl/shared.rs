@@ -1,6 +1,7 @@
 //! A crawl that many workers share: frontier and verdicts come from a cluster, while WARC, index,
 //! logs and a store of this worker's own pages lie in its data directory.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -8,6 +9,8 @@ use hapax_dedup::{Document, DocumentStore, Neighbour, Verdict};
 use hapax_frontier::Frontier;
 
 use super::commit::Committer;
+use super::decide::dedup_document;
+use super::page::PageWork;
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
@@ -27,6 +30,8 @@ pub(crate) struct Verdicts {
     store: Box<dyn DocumentStore>,
     /// Tells the others how many pages were fetched here.
     report: Box<dyn Fn(u64) + Send>,
+    /// Asked for together, and not used yet.
+    ahead: HashMap<Vec<u8>, Verdict>,
 }
 
 impl std::fmt::Debug for Verdicts {
@@ -60,6 +65,7 @@ pub(super) fn join(
         verdicts: Verdicts {
             store: Box::new(store),
             report: Box::new(move |pages| cluster.fetched(pages)),
+            ahead: HashMap::new(),
         },
     }))
 }
@@ -138,8 +144,11 @@ impl Committer {
 
     /// Asks all workers about a page; `None` if there are no others.
     pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<Told>> {
-        let Some(shared) = &self.shared else { return Ok(None) };
-        let verdict = shared.store.offer_many(std::slice::from_ref(document))?.pop();
+        let Some(shared) = &mut self.shared else { return Ok(None) };
+        let verdict = match shared.ahead.remove(document.key) {
+            Some(verdict) => Some(verdict),
+            None => shared.store.offer_many(std::slice::from_ref(document))?.pop(),
+        };
         let of = match verdict {
             Some(Verdict::New(_)) => return Ok(Some(Told::New)),
             Some(Verdict::Duplicate { of, .. }) => of,
@@ -163,6 +172,43 @@ impl Committer {
             }
         };
         Ok(Some(Told::Duplicate(Neighbour { id, ..of })))
+    }
+
+    /// Whether verdicts come from a cluster.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Asks all workers about pages that are to be decided next, in one go.
+    pub(super) fn ask_ahead(&mut self, pages: &[&PageWork]) -> Result<()> {
+        let mut documents = Vec::with_capacity(pages.len());
+        for page in pages {
+            let key = page.key.as_deref().unwrap_or(page.url.as_str());
+            if self.store.id_of(key.as_bytes())?.is_none() {
+                documents.push(dedup_document(page, key.as_bytes()));
+            }
+        }
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        if documents.len() > 1 {
+            let verdicts = shared.store.offer_many(&documents)?;
+            let keys = documents.iter().map(|document| document.key.to_vec());
+            shared.ahead.extend(keys.zip(verdicts));
+        }
+        Ok(())
+    }
+
+    /// What was asked about and is not used in the end is nobody's again. Before a commit, which
+    /// settles all that was asked about.
+    pub(super) fn drop_ahead(&mut self) -> Result<()> {
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        for (key, verdict) in std::mem::take(&mut shared.ahead) {
+            if !matches!(verdict, Verdict::Known(_))
+                && let Some(id) = shared.store.id_of(&key)?
+            {
+                shared.store.delete(id)?;
+            }
+        }
+        Ok(())
     }
 
     /// A page is known here, and its lease came all the same: the others must know it too.

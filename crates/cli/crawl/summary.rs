@@ -45,6 +45,9 @@ pub(crate) struct Summary {
     /// Requests that were answered in the last run, whatever the status.
     pub(crate) responses: u64,
     pub(crate) data: String,
+    /// Other workers share the crawl, and may have done it all.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) shared: bool,
 }
 
 impl Summary {
@@ -79,6 +82,7 @@ impl Summary {
             seconds: elapsed.as_secs_f64(),
             responses: stats.responses.load(Relaxed),
             data: data.display().to_string(),
+            shared: false,
         }
     }
 
@@ -105,7 +109,11 @@ impl Summary {
     pub(crate) fn code(&self) -> u8 {
         if self.stopped.is_some() {
             exit::STOPPED
-        } else if self.pages.fetched == 0 && self.pages.alias == 0 && self.responses == 0 {
+        } else if self.pages.fetched == 0
+            && self.pages.alias == 0
+            && self.responses == 0
+            && !self.shared
+        {
             exit::NO_SEED
         } else {
             exit::COMPLETE

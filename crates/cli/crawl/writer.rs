@@ -46,6 +46,8 @@ pub(super) struct Writer {
 /// The spool is looked into so often.
 const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
+/// Messages taken at a time where verdicts come from a cluster.
+const TOGETHER: usize = 64;
 /// So many pages to look at again are made durable at a time.
 const AGAIN: u64 = 10_000;
 /// Sitemap indexes on the way to a sitemap.
@@ -186,14 +188,51 @@ impl Writer {
                     }
                 }
             };
-            self.take(message)?;
-            self.control.active.fetch_sub(1, Relaxed);
+            for message in self.together(message, inbox)? {
+                self.take(message)?;
+                self.control.active.fetch_sub(1, Relaxed);
+            }
+            self.committer.drop_ahead()?;
             if self.committer.maybe_commit()? {
                 self.save_summary()?;
             }
             self.spool()?;
             self.control.wake.notify_one();
         }
+    }
+
+    /// A message, and what waits behind it if the verdicts come from a cluster: all pages are asked
+    /// about in one go.
+    fn together(
+        &mut self,
+        first: Message,
+        inbox: &mut mpsc::Receiver<Message>,
+    ) -> Result<Vec<Message>> {
+        let mut messages = vec![first];
+        if !self.committer.is_shared() {
+            return Ok(messages);
+        }
+        while messages.len() < TOGETHER
+            && let Ok(message) = inbox.try_recv()
+        {
+            messages.push(message);
+        }
+        let mut pages = Vec::new();
+        for message in &messages {
+            if let Message::Page(page) = message
+                && let Some(lease) = page.lease.as_ref()
+                && lease.entry.kind == EntryKind::Page
+                && !self.links_only
+                && !page.document.robots.noindex
+                && page.document.refresh.is_none()
+                && !self.committer.forgotten(&page.url, &lease.host)
+                && !self.missing.looks_like(&*self.frontier, &lease.host, page)?
+            {
+                pages.push(&**page);
+            }
+        }
+        self.committer.ask_ahead(&pages)?;
+        Ok(messages)
     }
 
     /// Does what people ask for beside the crawl; looks for it once in a while.

@@ -200,7 +200,7 @@ fn a_lost_master_is_survived() {
             stall
         });
         std::thread::sleep(Duration::from_secs(1));
-        let master = servers.a_master();
+        let master = servers.masters()[0];
         servers.kill(master);
         (fetching.join().unwrap(), offering.join().unwrap())
     });

@@ -123,12 +123,12 @@ impl RedisCluster {
         }
     }
 
-    /// A node that is a master now.
-    pub(crate) fn a_master(&self) -> usize {
+    /// The nodes that are masters now.
+    pub(crate) fn masters(&self) -> Vec<usize> {
         let is = |node: &usize| {
             self.nodes[*node].1.is_some() && self.cli(*node, &["role"]).starts_with("master")
         };
-        (0..6).find(is).unwrap()
+        (0..6).filter(is).collect()
     }
 }
 
