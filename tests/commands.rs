@@ -2,7 +2,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
-use crate::support::{Bench, code, crawl, json_lines, printed, prose, text, write};
+use crate::support::{Bench, Server, code, crawl, html, json_lines, printed, prose, text, write};
 
 fn pipe(args: &[&str], data: Option<&std::path::Path>, input: &str) -> (i32, String, String) {
     let mut command = crawl();
@@ -326,4 +326,55 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(peak < 256 << 10, "{} MiB", peak >> 10);
     assert_eq!(text(&output.stdout).lines().count(), 5);
+}
+
+#[test]
+fn the_figures_of_a_running_crawl_are_told_and_its_log_goes_to_a_file() {
+    use std::io::{Read, Write};
+    let pages = (0..30).map(|n| {
+        let path = if n == 0 { "/".to_owned() } else { format!("/p{n}") };
+        (path, html(format!("<a href=/p{}>next</a><p>{}</p>", n + 1, prose(n + 1, 12))))
+    });
+    let server = Server::slow(pages.collect(), std::time::Duration::from_millis(60));
+    let bench = Bench::new();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let (address, log) = (format!("127.0.0.1:{port}"), bench.path("crawl.log"));
+    let flags = ["--metrics", &address, "--log-file", log.to_str().unwrap()];
+    let mut child = bench.spawn(&[server.url("/")], &flags);
+    let mut told = String::new();
+    for _ in 0..200 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let Ok(mut stream) = std::net::TcpStream::connect(&address) else { continue };
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        told.clear();
+        stream.read_to_string(&mut told).unwrap();
+        if !told.contains("hapax_responses_total 0\n") {
+            break;
+        }
+    }
+    assert!(told.starts_with("HTTP/1.1 200"), "{told}");
+    for name in [
+        "hapax_urls_queued ",
+        "hapax_discarded{kind=\"near\"} ",
+        "# TYPE hapax_pages_fetched_total counter",
+    ] {
+        assert!(told.contains(name), "{name}: {told}");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("complete: 30 fetched, 30 indexed, 0 discarded"), "{log}");
+    assert!(!log.contains('\u{1b}'), "no colours in a file");
+
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = bench.crawl(&[server.url("/")], &["--metrics", &address]);
+    assert_eq!(code(&output), 1);
+    assert!(
+        text(&output.stderr).contains("--metrics: cannot listen on"),
+        "{}",
+        text(&output.stderr)
+    );
+    let nowhere = bench.path("no/such/folder/log");
+    let output = bench.crawl(&[server.url("/")], &["--log-file", nowhere.to_str().unwrap()]);
+    assert_eq!(code(&output), 1);
 }

@@ -227,19 +227,20 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
             // Whatever is asked for: the words change, the status does not say so.
             path => {
                 if path.starts_with("/gone") {
-                    // What the host says to the probe is known by then.
+                    // What the host says to the probe, asked beside them, is known by then.
                     std::thread::sleep(Duration::from_millis(500));
                 }
                 html(format!(
                     "<title>Sorry</title><p>Sorry, there is nothing at {path}. {}</p>",
-                    prose(99, 6)
+                    prose(99, 30)
                 ))
             }
         }),
-        Duration::ZERO,
+        // The probe goes out after the tenth page was worked on, not after the thirtieth was fetched.
+        Duration::from_millis(5),
     );
     let bench = Bench::new();
-    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "3", "--per-host", "3"]);
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let asked = server.asked();
     assert!(

@@ -48,6 +48,9 @@ pub(crate) struct Common {
     /// No live progress
     #[arg(long, global = true)]
     pub(crate) no_progress: bool,
+    /// Append the log to a file, with times, and a line on the crawl's progress each minute
+    #[arg(long, global = true, value_name = "FILE", env = "HAPAX_LOG_FILE")]
+    pub(crate) log_file: Option<PathBuf>,
 }
 
 /// Where the data lies.
@@ -63,13 +66,13 @@ pub(crate) struct Data {
 pub(crate) struct DataDirs {
     /// The data directory; several are read as one
     #[arg(long = "data", value_name = "DIR", default_value = "crawl-data", env = "HAPAX_DATA")]
-    pub(crate) all: Vec<PathBuf>,
+    pub(crate) dirs: Vec<PathBuf>,
 }
 
 impl DataDirs {
     /// The only one.
     pub(crate) fn one(&self) -> anyhow::Result<&std::path::Path> {
-        match self.all.as_slice() {
+        match self.dirs.as_slice() {
             [one] => Ok(one),
             _ => Err(crate::exit::coded(
                 crate::exit::USAGE,
@@ -99,6 +102,9 @@ pub(crate) struct CrawlArgs {
     /// Say what would become of each seed, and fetch nothing but robots.txt
     #[arg(long, help_heading = "Job")]
     pub(crate) dry_run: bool,
+    /// Tell Prometheus how the crawl goes: http://ADDRESS/metrics, such as 127.0.0.1:9090
+    #[arg(long, value_name = "ADDRESS", env = "HAPAX_METRICS", help_heading = "Job")]
+    pub(crate) metrics: Option<std::net::SocketAddr>,
     #[command(flatten)]
     pub(crate) settings: Settings,
 }

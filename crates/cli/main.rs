@@ -34,8 +34,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    output::init_log(&args.common);
-    match commands::run(args) {
+    match output::init_log(&args.common).and_then(|()| commands::run(args)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if exit::is_closed_pipe(&error) {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use url::Url;
 
 use super::demo_site::{HOSTS, answer};
-use super::main_job::{resume, shown};
+use super::main_job::{Run, resume, shown};
 use crate::args::Common;
 use crate::crawl::print_summary;
 use crate::data::DataDir;
@@ -63,7 +63,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     }
     let settings =
         Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
-    let summary = resume(&data, seeds, settings, false, common)?;
+    let summary = resume(&data, seeds, settings, Run::default(), common)?;
     if !common.quiet {
         print_summary(&summary)?;
         let data = shown(&folder);

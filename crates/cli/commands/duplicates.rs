@@ -85,7 +85,7 @@ fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
         must_exist(data)?;
         Rows::open(data)
     };
-    dirs.all.iter().map(|data| Ok(Opened { data, rows: open(data)? })).collect()
+    dirs.dirs.iter().map(|data| Ok(Opened { data, rows: open(data)? })).collect()
 }
 
 /// The rows of all logs that are wanted, in order.

@@ -52,11 +52,21 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         }
         data.clear()?;
     }
-    let summary = resume(&data, seeds.unwrap_or_default(), settings, args.recrawl, common)?;
+    let run = Run { recrawl: args.recrawl, metrics: args.metrics };
+    let summary = resume(&data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
         print_summary(&summary)?;
     }
     Ok(summary.code())
+}
+
+/// What holds for one run only.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    /// Look at every known page again.
+    pub(super) recrawl: bool,
+    /// Where the figures are told.
+    pub(super) metrics: Option<std::net::SocketAddr>,
 }
 
 /// Crawls in an open data directory: the settings and seeds of earlier runs are taken up.
@@ -64,7 +74,7 @@ pub(super) fn resume(
     data: &DataDir,
     seeds: Vec<Url>,
     flags: Settings,
-    recrawl: bool,
+    run: Run,
     common: &Common,
 ) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
@@ -86,7 +96,8 @@ pub(super) fn resume(
         all.len()
     );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    crawl(data, &Job { seeds: all, settings, progress, recrawl, rules })
+    let Run { recrawl, metrics } = run;
+    crawl(data, &Job { seeds: all, settings, progress, recrawl, metrics, rules })
 }
 
 /// Who crawls strangers' hosts should say whom to ask about it: a person is asked, once.

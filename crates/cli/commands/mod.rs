@@ -42,13 +42,13 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             pages::run(&files, &data.data, main_job::with_file(settings, &common)?, &common)
         }
         Some(Command::Search { query, limit, json, data }) => {
-            search::run(&query.join(" "), limit, json, &data.all)
+            search::run(&query.join(" "), limit, json, &data.dirs)
         }
         Some(Command::Duplicates(job)) => match job {
             Duplicates::List(args) => duplicates::list(&args),
-            Duplicates::Show { page, json, data } => show::run(&page, json, &data.all),
+            Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
             Duplicates::Clusters(args) => duplicates::clusters(&args),
-            Duplicates::Stats { json, data } => stats::run(json, &data.all),
+            Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
             Duplicates::Restore(args) => change::restore(&args, common.quiet),
             Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),
             Duplicates::Recheck(args) => recheck::run(&args),
@@ -72,7 +72,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Status { json, cluster, cluster_name, data }) => match cluster {
             Some(cluster) => workers::run(json, cluster, cluster_name),
-            None => status::run(json, &data.all),
+            None => status::run(json, &data.dirs),
         },
         Some(Command::Extract { files, text }) => extract::extract(&files, text),
         Some(Command::Fingerprint { files, settings }) => {

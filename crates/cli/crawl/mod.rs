@@ -8,6 +8,7 @@ mod fetch;
 mod forget;
 mod keep;
 mod log;
+mod metrics;
 mod missing;
 mod page;
 mod patterns;

@@ -34,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) progress: bool,
     /// Look at every known page again.
     pub(crate) recrawl: bool,
+    /// Where Prometheus asks.
+    pub(crate) metrics: Option<std::net::SocketAddr>,
     /// Scope, depth and patterns, and the seeds they hold for: where these are not those of the run
     /// before, what it refused may be admitted now.
     pub(crate) rules: String,
@@ -85,6 +87,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     }
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
+    if let Some(address) = job.metrics {
+        super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
+    }
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only;
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
@@ -118,6 +123,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
 
     let summary_root = data.root().to_owned();
+    tracing::info!("crawling {} seeds into {}", job.seeds.len(), summary_root.display());
     let mut writer = Writer {
         committer,
         rules,
@@ -133,6 +139,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         claims: OpenClaims::default(),
         runtime: runtime.handle().clone(),
         looked: Instant::now(),
+        told: Instant::now(),
     };
     writer.seed(&job.seeds)?;
     writer.remember_claims()?;
@@ -161,6 +168,13 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
+    tracing::info!(
+        "{}: {} fetched, {} indexed, {} discarded",
+        summary.stopped.as_deref().unwrap_or("complete"),
+        summary.pages.fetched,
+        summary.pages.indexed,
+        summary.pages.discarded()
+    );
     match failure {
         // On a full disk the summary may not fit either; the error itself is what matters.
         Some(error) => {

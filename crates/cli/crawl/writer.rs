@@ -41,8 +41,12 @@ pub(super) struct Writer {
     pub(super) runtime: tokio::runtime::Handle,
     /// When the spool was looked into.
     pub(super) looked: Instant,
+    /// When the log was told how the crawl goes.
+    pub(super) told: Instant,
 }
 
+/// The log is told so often how the crawl goes.
+const TELL_EVERY: Duration = Duration::from_secs(60);
 /// The spool is looked into so often.
 const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
@@ -140,8 +144,19 @@ impl Writer {
     }
 
     /// What a reader finds while the crawl runs, or after it was killed.
-    fn save_summary(&self) -> Result<()> {
+    fn save_summary(&mut self) -> Result<()> {
         let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
+        if self.told.elapsed() >= TELL_EVERY {
+            self.told = Instant::now();
+            let pages = self.stats.pages();
+            tracing::info!(
+                "{} fetched, {} indexed, {} discarded, {} queued",
+                pages.fetched,
+                pages.indexed,
+                pages.discarded(),
+                counts.queued
+            );
+        }
         let summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
         crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
     }

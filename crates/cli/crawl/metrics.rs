@@ -1,0 +1,89 @@
+//! `--metrics ADDRESS`: the figures of a running crawl, as Prometheus reads them.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::Result;
+use axum::http::header;
+use axum::routing::get;
+use hapax_frontier::Frontier;
+
+use super::stats::Stats;
+use crate::exit::{USAGE, coded};
+
+/// Answers `/metrics` until the runtime ends.
+pub(super) fn serve(
+    runtime: &tokio::runtime::Runtime,
+    address: SocketAddr,
+    stats: Arc<Stats>,
+    frontier: Arc<dyn Frontier>,
+) -> Result<()> {
+    let listener = runtime.block_on(tokio::net::TcpListener::bind(address));
+    let listener = listener
+        .map_err(|error| coded(USAGE, format!("--metrics: cannot listen on {address}: {error}")))?;
+    let answer = move || {
+        let text = render(&stats, &*frontier);
+        async move { ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text) }
+    };
+    let app = axum::Router::new().route("/metrics", get(answer));
+    runtime.spawn(async move {
+        if let Err(error) = axum::serve(listener, app).await {
+            tracing::warn!("--metrics: {error}");
+        }
+    });
+    Ok(())
+}
+
+/// The text format of Prometheus, version 0.0.4.
+fn render(stats: &Stats, frontier: &dyn Frontier) -> String {
+    let (pages, counts) = (stats.pages(), frontier.counts());
+    let mut text = String::new();
+    let mut one = |name: &str, kind: &str, help: &str, value: u64| {
+        let _ = writeln!(
+            text,
+            "# HELP hapax_{name} {help}\n# TYPE hapax_{name} {kind}\nhapax_{name} {value}"
+        );
+    };
+    one(
+        "pages_fetched_total",
+        "counter",
+        "Responses with a body, earlier runs included.",
+        pages.fetched,
+    );
+    one("pages_indexed", "gauge", "Pages that are kept.", pages.indexed);
+    one("bytes_fetched_total", "counter", "Bytes of bodies on the wire.", pages.bytes);
+    one(
+        "responses_total",
+        "counter",
+        "Responses of this run, of any status.",
+        stats.responses.load(Relaxed),
+    );
+    one("requests_in_flight", "gauge", "Requests under way.", stats.in_flight.load(Relaxed));
+    one("urls_known", "gauge", "URLs ever seen.", counts.known);
+    one("urls_queued", "gauge", "URLs that wait, those in flight among them.", counts.queued);
+    one("urls_deferred", "gauge", "URLs given up for this run.", counts.deferred);
+    let kinds = [
+        ("exact", pages.exact),
+        ("near", pages.near),
+        ("canonical", pages.canonical),
+        ("alias", pages.alias),
+    ];
+    let _ = writeln!(
+        text,
+        "# HELP hapax_discarded Pages discarded as duplicates.\n# TYPE hapax_discarded gauge"
+    );
+    for (kind, count) in kinds {
+        let _ = writeln!(text, "hapax_discarded{{kind=\"{kind}\"}} {count}");
+    }
+    let _ = writeln!(
+        text,
+        "# HELP hapax_skipped_total URLs not fetched or not used.\n# TYPE hapax_skipped_total counter"
+    );
+    for (reason, count) in stats.skipped() {
+        // Reasons are a closed list of plain words.
+        let _ = writeln!(text, "hapax_skipped_total{{reason=\"{reason}\"}} {count}");
+    }
+    text
+}
