@@ -216,7 +216,7 @@ fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
         assert!(text(&output.stderr).contains(said), "{}", text(&output.stderr));
     }
     assert_eq!(server.asked().len(), 0);
-    let Some(cluster) = RedisCluster::start() else { return };
+    let Some(mut cluster) = RedisCluster::start() else { return };
     let address = cluster.address();
     let flags = flags(&address, "other");
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
@@ -226,4 +226,21 @@ fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
     let error = text(&output.stderr);
     assert_eq!(code(&output), 1, "{error}");
     assert!(error.contains("recipe"), "{error}");
+    // Masters that take no writes, then half of a cluster.
+    let refused = |why: &[&str]| {
+        let output = other.crawl(&[server.url("/")], &flags);
+        let error = text(&output.stderr);
+        assert_eq!(code(&output), 1, "{error}");
+        assert!(
+            error.contains("could not be used") && why.iter().any(|why| error.contains(why)),
+            "{error}"
+        );
+    };
+    for master in cluster.masters() {
+        cluster.cli(master, &["config", "set", "min-replicas-to-write", "9"]);
+    }
+    refused(&["NOREPLICAS"]);
+    (0..4).for_each(|node| cluster.kill(node));
+    refused(&["CLUSTERDOWN", "refused", "NOREPLICAS"]);
+    assert_eq!(server.asked().len(), 1, "by the first crawl alone");
 }

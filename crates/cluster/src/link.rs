@@ -49,7 +49,8 @@ impl Link {
         let link =
             Self { client, idle: Mutex::default(), address: without_password(address), patience };
         let mut hello = ClusterPipeline::new();
-        hello.cmd("GET").arg("hapax:hello");
+        // A write: who can only read is of no use.
+        hello.cmd("SET").arg("hapax:hello").arg(1).arg("EX").arg(60);
         link.pipe_within(&hello, patience.min(START))?;
         Ok(link)
     }

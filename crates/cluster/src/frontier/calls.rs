@@ -1,7 +1,7 @@
 //! The frontier's scripts, as functions. Each runs on the master of a part in one step.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hapax_frontier::{Entry, HostState, Lease, Options};
 use redis::Value;
@@ -49,6 +49,7 @@ impl Mode {
 pub(super) struct Ahead {
     pub(super) lease: Lease,
     pub(super) pause: Duration,
+    pub(super) taken: Instant,
 }
 
 /// A URL on its way into the queues.
@@ -174,6 +175,7 @@ pub(super) fn take(
         pipe.arg(options.delay.as_millis() as u64).arg(cluster.lease.as_millis() as u64);
         pipe.arg(share).arg(age.as_millis() as u64);
     }
+    let taken = Instant::now();
     let answers = cluster.link.pipe(&pipe)?;
     let read = parts.iter().zip(&answers).map(|((part, _), answer)| {
         let answer = list(answer);
@@ -190,7 +192,7 @@ pub(super) fn take(
                     sequence: u64::try_from(number(id)?).ok()? * HOST_PARTS + part,
                 };
                 let pause = number(pause).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
-                Some(Ahead { lease, pause: Duration::from_millis(pause) })
+                Some(Ahead { lease, pause: Duration::from_millis(pause), taken })
             }
             _ => None,
         });

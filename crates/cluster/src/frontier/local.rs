@@ -1,7 +1,7 @@
 //! What a worker knows between two words with the cluster.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hapax_frontier::{Counts, Lease, UrlKey};
 
@@ -35,6 +35,9 @@ pub(super) struct Local {
     free: HashMap<String, Instant>,
 }
 
+/// A lease that waited here longer goes back: a master that has just taken over, 2 s at least after
+/// the last word of the one before, may know nothing of it and give the host to another worker.
+const STALE: Duration = Duration::from_secs(1);
 /// So many hosts' times are remembered; those that are past are forgotten then.
 const TIMES: usize = 4096;
 
@@ -61,6 +64,11 @@ impl Local {
         for _ in 0..self.ready.len() {
             let ahead = self.ready.pop_front()?;
             if !self.held.contains_key(&ahead.lease.sequence) {
+                continue;
+            }
+            if now.saturating_duration_since(ahead.taken) > STALE {
+                self.held.remove(&ahead.lease.sequence);
+                self.ends.push(End::back_unseen(ahead.lease.sequence));
                 continue;
             }
             if self.free.get(&ahead.lease.host).is_some_and(|free| *free > now) {
