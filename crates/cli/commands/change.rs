@@ -33,6 +33,7 @@ pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)
         warc: false,
         index: data.join("index").join("meta.json").exists(),
         skips: false,
+        shared: false,
         keep_duplicates: false,
     };
     let committer = Committer::open(&folder, &parts, None, Arc::new(Stats::default()))?;

@@ -94,6 +94,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
         warc: false,
         index: false,
         skips: true,
+        shared: false,
         keep_duplicates: all_matches,
     };
     let data = DataDir::open(root)?;

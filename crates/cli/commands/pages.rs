@@ -43,6 +43,7 @@ pub(super) fn run(
         warc: !settings.no_warc,
         index: !settings.no_index,
         skips: true,
+        shared: false,
         keep_duplicates: false,
     };
     let stats = Arc::new(Stats::default());

@@ -70,6 +70,8 @@ pub(crate) struct Parts {
     pub(crate) index: bool,
     /// Without a frontier: skipped.jsonl is written all the same.
     pub(crate) skips: bool,
+    /// Frontier and verdicts are shared with other workers.
+    pub(crate) shared: bool,
     /// Store duplicates too, so that later documents can match them.
     pub(crate) keep_duplicates: bool,
 }
@@ -240,7 +242,7 @@ impl Committer {
             since: Instant::now(),
         };
         committer.stats.restore(pages.counts, skips.counts);
-        if let Some(frontier) = &committer.frontier {
+        if let Some(frontier) = committer.frontier.as_ref().filter(|_| !parts.shared) {
             frontier.notes(HOST_PAGES, &mut |host, pages| {
                 let pages = pages.try_into().map_or(0, u64::from_le_bytes);
                 committer.stats.restore_host(host, pages);
@@ -417,9 +419,13 @@ impl Committer {
             }
             index.commit(self.store.next_id())?;
         }
-        self.settle_shared()?;
+        let lost = self.settle_shared()?;
         if let Some(frontier) = &self.frontier {
             self.stats.changed_hosts(|host, pages| {
+                if self.shared.is_some() {
+                    // Of a crawl of many workers each counts its own, in this run.
+                    return;
+                }
                 frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
             });
             let recrawl = self.recrawl && !(finished && frontier.counts().queued == 0);
@@ -438,7 +444,7 @@ impl Committer {
         self.recent.clear();
         self.pending = 0;
         self.since = Instant::now();
-        Ok(())
+        if lost { self.commit(finished) } else { Ok(()) }
     }
 
     /// Ends the background work of index and dedup store.

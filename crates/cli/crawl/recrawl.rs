@@ -59,7 +59,8 @@ impl Committer {
     /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
     /// that stands for them may have changed.
     pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
-        let Some(frontier) = &self.frontier else { return };
+        // Nothing asks for them in a crawl of many workers.
+        let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
         let note = validators_note(&page.response)
             .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
         if note.is_some() || self.recrawl {

@@ -79,6 +79,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         index: !settings.no_index && !settings.links_only,
         skips: false,
         keep_duplicates: false,
+        shared: settings.cluster.is_some(),
     };
     let mut committer =
         Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;

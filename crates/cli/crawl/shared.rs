@@ -192,7 +192,10 @@ impl Committer {
         if documents.len() > 1 {
             let verdicts = shared.store.offer_many(&documents)?;
             let keys = documents.iter().map(|document| document.key.to_vec());
-            shared.ahead.extend(keys.zip(verdicts));
+            for (key, verdict) in keys.zip(verdicts) {
+                // The second of two equal keys is known by the first.
+                shared.ahead.entry(key).or_insert(verdict);
+            }
         }
         Ok(())
     }
@@ -249,17 +252,20 @@ impl Committer {
 
     /// What is durable here is settled for all; pages that another worker has taken over meanwhile
     /// leave this one.
-    pub(super) fn settle_shared(&mut self) -> Result<()> {
-        let Some(shared) = &self.shared else { return Ok(()) };
+    ///
+    /// Returns whether there were such pages: they leave with one more commit.
+    pub(super) fn settle_shared(&mut self) -> Result<bool> {
+        let Some(shared) = &self.shared else { return Ok(false) };
         let lost = shared.store.settle()?;
         (shared.report)(self.stats.pages().fetched);
+        let any = !lost.is_empty();
         for key in lost {
             let Some(id) = self.store.id_of(&key)? else { continue };
             let url = String::from_utf8_lossy(&key).into_owned();
             self.supersede(id, &url)?;
             self.skip(&url, "lease-lost", "another worker has fetched it meanwhile")?;
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Whether a document of the store is another worker's page.

@@ -45,9 +45,6 @@ pub enum Error {
         /// What was asked for.
         asked: String,
     },
-    /// Another worker of that name is at work.
-    #[error("the worker {0:?} is at work already: each data directory is a worker of its own")]
-    WorkerTaken(String),
     /// What the cluster holds is not what this version writes there.
     #[error("the cluster at {address} holds something else under {key}")]
     Foreign {

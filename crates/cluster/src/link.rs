@@ -60,6 +60,19 @@ impl Link {
         self.pipe_within(commands, self.patience)
     }
 
+    /// Sends all commands once; nothing where that failed in passing, and what was done of them is not
+    /// known.
+    pub(crate) fn pipe_once(&self, commands: &ClusterPipeline) -> Result<Option<Vec<Value>>> {
+        match self.once(commands) {
+            Ok(values) => Ok(Some(values)),
+            Err(error) if passes(&error) => {
+                self.idle().clear();
+                Ok(None)
+            }
+            Err(error) => Err(Error::Refused { address: self.address.clone(), why: told(&error) }),
+        }
+    }
+
     fn pipe_within(&self, commands: &ClusterPipeline, patience: Duration) -> Result<Vec<Value>> {
         let began = Instant::now();
         let mut pause = SHORTEST_PAUSE;

@@ -1,5 +1,5 @@
--- A worker begins. ARGV: prefix, worker, 1 if it is the only one. Its leases of before go back; for
--- the only one, so does what was given up.
+-- A worker begins. ARGV: prefix, worker, 1 if it is the only one, then leases that it holds. Its other
+-- leases go back; for the only one, so does what was given up.
 local p, worker, alone = ARGV[1], ARGV[2], ARGV[3] == '1'
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -7,10 +7,12 @@ local function wake(host)
   local t = redis.call('HGET', p .. 'h:' .. host, 't')
   redis.call('ZADD', p .. 'ready', math.max(tonumber(t or 0), now), host)
 end
+local keeps = {}
+for i = 4, #ARGV do keeps[ARGV[i]] = true end
 local held = redis.call('HGETALL', p .. 'held')
 for i = 1, #held, 2 do
   local freed, host, owner, entry = held[i + 1]:match('^(.)([^\n]*)\n([^\n]*)\n(.*)$')
-  if owner == worker then
+  if owner == worker and not keeps[held[i]] then
     redis.call('HDEL', p .. 'held', held[i])
     redis.call('ZREM', p .. 'leases', held[i])
     if freed == '0' then redis.call('HINCRBY', p .. 'h:' .. host, 'n', -1) end

@@ -52,6 +52,9 @@ pub(super) struct Ahead {
     pub(super) taken: Instant,
 }
 
+/// What a part gave: when to look again, and the leases.
+pub(super) type Taken = (Option<Duration>, Vec<Ahead>);
+
 /// A URL on its way into the queues.
 #[derive(Clone, Debug)]
 pub(super) struct Push {
@@ -100,6 +103,10 @@ impl End {
     pub(super) fn back(lease: &Lease, wait: Duration, failure: bool, tried: bool) -> Self {
         let again = if tried { "+" } else { "" };
         Self { again: again.to_owned(), ..Self::new("b", lease.sequence, wait, failure) }
+    }
+
+    pub(super) const fn sequence(&self) -> u64 {
+        self.sequence
     }
 
     pub(super) const fn part(&self) -> u64 {
@@ -159,13 +166,14 @@ pub(super) fn seen(cluster: &Cluster, host: &str, key: u64, insert: bool) -> Res
     Ok(cluster.link.pipe(&pipe)?.first().and_then(number) == Some(1))
 }
 
-/// Leases from some parts: for each when to look again, and the leases.
+/// Leases from some parts: for each when to look again, and the leases. Nothing if the answer did not
+/// come: then there may be leases to [`reclaim`].
 pub(super) fn take(
     cluster: &Cluster,
     options: &Options,
     parts: &[(u64, Duration)],
     want: usize,
-) -> Result<Vec<(Option<Duration>, Vec<Ahead>)>> {
+) -> Result<Option<Vec<Taken>>> {
     let mut pipe = ClusterPipeline::new();
     let share = want.div_ceil(parts.len().max(1)).max(1);
     for (part, age) in parts {
@@ -176,7 +184,8 @@ pub(super) fn take(
         pipe.arg(share).arg(age.as_millis() as u64);
     }
     let taken = Instant::now();
-    let answers = cluster.link.pipe(&pipe)?;
+    // Not twice: what the first try leased would be nobody's until it expires.
+    let Some(answers) = cluster.link.pipe_once(&pipe)? else { return Ok(None) };
     let read = parts.iter().zip(&answers).map(|((part, _), answer)| {
         let answer = list(answer);
         let wait = answer.first().and_then(number).and_then(|ms| u64::try_from(ms).ok());
@@ -198,7 +207,7 @@ pub(super) fn take(
         });
         (wait.map(Duration::from_millis), leases.collect())
     });
-    Ok(read.collect())
+    Ok(Some(read.collect()))
 }
 
 /// Ends leases, all parts at once; the answers are in the order of `ends`.
@@ -214,7 +223,8 @@ pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<
     for (&part, which) in &parts {
         let prefix = cluster.keys.hosts(part);
         eval(&mut pipe, END, format!("{prefix}counts"));
-        pipe.arg(prefix).arg(options.per_host.max(1)).arg(options.breaker_after);
+        pipe.arg(prefix).arg(&cluster.worker).arg(options.per_host.max(1));
+        pipe.arg(options.breaker_after);
         pipe.arg(options.breaker_wait.as_millis() as u64).arg(options.give_up_after);
         for end in which.iter().filter_map(|&at| ends.get(at)) {
             pipe.arg(end.what).arg(end.sequence / HOST_PARTS).arg(end.wait.as_millis() as u64);
@@ -244,6 +254,20 @@ pub(super) fn begin(cluster: &Cluster, alone: bool) -> Result<()> {
         let prefix = cluster.keys.hosts(part);
         eval(&mut pipe, BEGIN, format!("{prefix}counts"));
         pipe.arg(prefix).arg(&cluster.worker).arg(u8::from(alone));
+    }
+    cluster.link.pipe(&pipe).map(|_| ())
+}
+
+/// Gives back what is leased to this worker and not among what it holds.
+pub(super) fn reclaim(cluster: &Cluster, held: &[u64]) -> Result<()> {
+    let mut pipe = ClusterPipeline::new();
+    for part in 0..HOST_PARTS {
+        let prefix = cluster.keys.hosts(part);
+        eval(&mut pipe, BEGIN, format!("{prefix}counts"));
+        pipe.arg(prefix).arg(&cluster.worker).arg(0);
+        for lease in held.iter().filter(|lease| *lease % HOST_PARTS == part) {
+            pipe.arg(lease / HOST_PARTS);
+        }
     }
     cluster.link.pipe(&pipe).map(|_| ())
 }

@@ -1,20 +1,23 @@
--- What became of leases. ARGV: prefix, requests at a time, failures that open the breaker, its wait
+-- What became of leases. ARGV: prefix, worker, requests at a time, failures that open the breaker, its wait
 -- (ms), failures that end a host, then for each: what, number, wait (ms), failure, key in the set of
 -- those queued again. What: f free, e free after a failure, x finish, b back to the queue, d defer.
 -- Answers, for each: 1 if the host is given up by that, -1 if the lease was lost meanwhile.
-local p, per_host = ARGV[1], tonumber(ARGV[2])
-local breaker, breaker_wait, give_up = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local p, own, per_host = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local breaker, breaker_wait, give_up = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local answers = {}
-for i = 6, #ARGV, 5 do
+for i = 7, #ARGV, 5 do
   local what, id, wait, failure, again = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3] == '1', ARGV[i + 4]
   local held = redis.call('HGET', p .. 'held', id)
+  if held and held:match('^[^\n]*\n([^\n]*)\n') ~= own then held = false end
   local answer = held and 0 or -1
   if held then
     local freed, host, worker, entry = held:match('^(.)([^\n]*)\n([^\n]*)\n(.*)$')
     local h, q = p .. 'h:' .. host, p .. 'q:' .. host
     if freed == '0' then redis.call('HINCRBY', h, 'n', -1) end
+    -- Sent twice, it failed once.
+    if what == 'e' and freed == '1' then failure = false end
     if what == 'f' or what == 'e' then
       redis.call('HSET', p .. 'held', id, '1' .. held:sub(2))
     else
@@ -23,8 +26,8 @@ for i = 6, #ARGV, 5 do
     end
     local state = redis.call('HMGET', h, 'g', 'n', 't', 'f', 'd')
     local down, failures = state[1], tonumber(state[4] or 0)
+    if what == 'f' or what == 'e' then wait = math.max(wait, tonumber(state[5] or 0)) end
     if what == 'f' then
-      wait = math.max(wait, tonumber(state[5] or 0))
       if failures > 0 then redis.call('HSET', h, 'f', 0) end
     elseif failure then
       failures = redis.call('HINCRBY', h, 'f', 1)

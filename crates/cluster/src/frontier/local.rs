@@ -17,6 +17,8 @@ pub(super) struct Local {
     pub(super) ready: VecDeque<Ahead>,
     /// All leases that are not finished, by number.
     pub(super) held: HashMap<u64, ()>,
+    /// Of a try to lease no answer came.
+    pub(super) orphans: bool,
     /// On the way to the cluster.
     pub(super) pushes: Vec<Push>,
     pub(super) ends: Vec<End>,
@@ -46,6 +48,7 @@ impl Local {
         Self {
             ready: VecDeque::new(),
             held: HashMap::new(),
+            orphans: false,
             pushes: Vec::new(),
             ends: Vec::new(),
             finished: Vec::new(),
@@ -57,6 +60,12 @@ impl Local {
             seen: Default::default(),
             free: HashMap::new(),
         }
+    }
+
+    /// All leases that are this worker's: under way, waiting for their commit, on their way back.
+    pub(super) fn leases(&self) -> Vec<u64> {
+        let others = self.ends.iter().chain(&self.finished).map(End::sequence);
+        self.held.keys().copied().chain(others).collect()
     }
 
     /// The next lease that is still held and whose host may be asked.

@@ -305,8 +305,7 @@ impl Frontier for ClusterFrontier {
             let mut local = self.local();
             (std::mem::take(&mut local.finished), std::mem::take(&mut local.notes))
         };
-        let result = pump::flush(&self.shared).and_then(|()| self.send_notes(&notes));
-        result?;
+        pump::flush(&self.shared).and_then(|()| self.send_notes(&notes))?;
         self.save(payload).map_err(|source| self.io(source))?;
         calls::end(&self.shared.cluster, &self.shared.options, &finished)?;
         pump::counts(&self.shared)?;

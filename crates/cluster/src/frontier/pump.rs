@@ -89,7 +89,17 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     if parts.is_empty() {
         return Ok(());
     }
-    let found = calls::take(&shared.cluster, &shared.options, &parts, want)?;
+    if shared.local().orphans {
+        // Finished ones are held until that is told.
+        let held: Vec<u64> = shared.local().leases();
+        calls::reclaim(&shared.cluster, &held)?;
+        shared.local().orphans = false;
+    }
+    let Some(found) = calls::take(&shared.cluster, &shared.options, &parts, want)? else {
+        shared.local().orphans = true;
+        std::thread::sleep(LOOK_AGAIN);
+        return Ok(());
+    };
     let mut local = shared.local();
     for ((part, age), (wait, leases)) in parts.into_iter().zip(found) {
         let full = !leases.is_empty();
@@ -124,17 +134,30 @@ fn flush_parts(shared: &Shared, due: &mut [Instant]) -> Result<()> {
             *due = now;
         }
     };
-    for pushes in pushes.chunks(BATCH) {
-        pushes.iter().for_each(|push| touched(crate::keys::part_of(&push.host)));
-        calls::push(&shared.cluster, &shared.options, pushes)?;
-    }
+    let (mut pushed, mut ended) = (0, 0);
+    let mut send = || -> Result<()> {
+        for pushes in pushes.chunks(BATCH) {
+            pushes.iter().for_each(|push| touched(crate::keys::part_of(&push.host)));
+            calls::push(&shared.cluster, &shared.options, pushes)?;
+            pushed += pushes.len();
+        }
+        for ends in ends.chunks(BATCH) {
+            ends.iter().for_each(|end| touched(end.part()));
+            calls::end(&shared.cluster, &shared.options, ends)?;
+            ended += ends.len();
+        }
+        Ok(())
+    };
+    let sent = send();
+    let mut local = shared.local();
     // Not known yet to those who count.
-    shared.local().told.queued += pushes.len() as u64;
-    for ends in ends.chunks(BATCH) {
-        ends.iter().for_each(|end| touched(end.part()));
-        calls::end(&shared.cluster, &shared.options, ends)?;
+    local.told.queued += pushed as u64;
+    if sent.is_err() {
+        // Nothing is finished before its links have arrived: they stay for the next try.
+        local.pushes.splice(0..0, pushes.into_iter().skip(pushed));
+        local.ends.splice(0..0, ends.into_iter().skip(ended));
     }
-    Ok(())
+    sent
 }
 
 /// Asks how many URLs are where.

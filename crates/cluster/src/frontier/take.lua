@@ -26,19 +26,25 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIM
   end
 end
 
+-- Numbers that no master gives again, though it may not have heard the last ones of the one before.
+local sequence = math.max(tonumber(redis.call('HGET', p .. 'counts', 'sequence') or 0), now * 1000)
 local answers = { 0 }
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', p .. 'ready', '-inf', now - age, 'LIMIT', 0, 256)) do
   if want <= 0 then break end
   local h, q = p .. 'h:' .. host, p .. 'q:' .. host
   local state = redis.call('HMGET', h, 'n', 'o', 'd')
   local n = tonumber(state[1] or 0)
+  if n >= per_host then
+    -- It is put back when one of its requests ends.
+    redis.call('ZREM', p .. 'ready', host)
   -- A host has one owner at a time.
-  if n == 0 or state[2] == worker then
+  elseif n == 0 or state[2] == worker then
     local pause = math.max(delay, tonumber(state[3] or 0))
     repeat
       local entry = redis.call('LPOP', q)
       if not entry then break end
-      local id = redis.call('HINCRBY', p .. 'counts', 'sequence', 1)
+      sequence = sequence + 1
+      local id = string.format('%.0f', sequence)
       redis.call('ZADD', p .. 'leases', now + lease, id)
       redis.call('HSET', p .. 'held', id, '0' .. host .. '\n' .. worker .. '\n' .. entry)
       answers[#answers + 1] = id
@@ -55,6 +61,7 @@ for _, host in ipairs(redis.call('ZRANGEBYSCORE', p .. 'ready', '-inf', now - ag
     end
   end
 end
+redis.call('HSET', p .. 'counts', 'sequence', string.format('%.0f', sequence))
 local next = redis.call('ZRANGE', p .. 'ready', 0, 0, 'WITHSCORES')
 answers[1] = next[2] and math.max(math.floor(tonumber(next[2]) + age - now), 1) or -1
 return answers

@@ -177,7 +177,7 @@ impl ClusterStore {
             if matches!(plan, Plan::Keep) {
                 for (id, other) in self.undecided(claim, &stored) {
                     // One's own wait for their turn.
-                    if other.ticket > claim.ticket && !own.contains(&id) {
+                    if (other.ticket, id) > (claim.ticket, claim.id) && !own.contains(&id) {
                         marks.push((at, id));
                     }
                 }
@@ -203,7 +203,11 @@ impl ClusterStore {
         }
         match best {
             Some(best) => Plan::Duplicate(best),
-            None => match self.undecided(claim, stored).any(|(_, o)| o.ticket < claim.ticket) {
+            None => match self
+                .undecided(claim, stored)
+                // Equal ones may come of a master that was lost.
+                .any(|(id, other)| (other.ticket, id) < (claim.ticket, claim.id))
+            {
                 true => Plan::Wait,
                 false => Plan::Keep,
             },
@@ -325,8 +329,13 @@ impl ClusterStore {
                     set(verdicts, claim.at, Verdict::Duplicate { id, of: best });
                 }
                 ((Some(State::Discarded), of), _) => {
-                    let of = self.marked_by(&claim, of, stored)?;
-                    set(verdicts, claim.at, Verdict::Duplicate { id, of });
+                    // Whoever marked it must be kept in the end himself.
+                    if self.comes_to_be_kept(of)? {
+                        let of = self.marked_by(&claim, of, stored)?;
+                        set(verdicts, claim.at, Verdict::Duplicate { id, of });
+                    } else if let Some(claim) = self.again(claim, verdicts)? {
+                        pending.push(claim);
+                    }
                 }
                 ((Some(State::Abandoned | State::Undecided), _), _) => {
                     // Somebody went on without it: it starts once more, behind him.
@@ -343,6 +352,18 @@ impl ClusterStore {
         }
         pending.sort_by_key(|claim| claim.at);
         Ok(())
+    }
+
+    /// Waits for the decision about a document of a lower ticket.
+    fn comes_to_be_kept(&self, id: DocId) -> Result<bool> {
+        let began = Instant::now();
+        loop {
+            match self.fetch(&[id])?.remove(&id).map(|other| other.state) {
+                Some(State::Kept) => return Ok(true),
+                Some(State::Undecided) if began.elapsed() < WAIT => std::thread::sleep(PAUSE),
+                _ => return Ok(false),
+            }
+        }
     }
 
     /// The evidence for what a writer of a lower ticket has decided.
