@@ -205,6 +205,34 @@ fn a_killed_worker_and_a_killed_master_lose_nothing() {
 }
 
 #[test]
+fn what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back() {
+    let Some(cluster) = RedisCluster::start() else { return };
+    let address = cluster.address();
+    let flags = flags(&address, "back");
+    let servers = hosts(3, 12, Duration::ZERO);
+    let benches: Vec<Bench> = (0..2).map(|_| Bench::new()).collect();
+    assert_eq!(code(&benches[0].crawl(&seeds(&servers), &flags)), 0);
+    let alone = kept(&[&benches[0]]);
+    // Nothing that it settled is known any more, and another worker does it all again.
+    for master in cluster.masters() {
+        cluster.cli(master, &["flushall"]);
+    }
+    assert_eq!(code(&benches[1].crawl(&seeds(&servers), &flags)), 0);
+    assert_eq!(kept(&[&benches[1]]).0.len(), alone.0.len());
+    assert_eq!(code(&benches[0].crawl(&seeds(&servers), &flags)), 0);
+    let both = kept(&[&benches[0], &benches[1]]).0;
+    let twice: Vec<_> = both.values().filter(|urls| urls.len() > 1).collect();
+    assert_eq!((twice, both.len()), (Vec::new(), alone.0.len()));
+    let given_up = benches[0].log("skipped.jsonl");
+    let given_up = given_up.iter().filter(|line| line["reason"] == "lease-lost").count();
+    assert_eq!(given_up, alone.0.len(), "each says why");
+    benches[0].run(&["check"]);
+    // Its own pages stay with it when it comes once more.
+    assert_eq!(code(&benches[1].crawl(&seeds(&servers), &flags)), 0);
+    assert_eq!(kept(&[&benches[1]]).0.len(), alone.0.len());
+}
+
+#[test]
 fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
     let server = Server::start(HashMap::from([("/".to_owned(), html("<p>x"))]));
     let bench = Bench::new();

@@ -324,11 +324,14 @@ impl Settings {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
-        toml::from_str(&text).map_err(|error| {
-            coded(
-                USAGE,
-                format!("{}: {}{}", path.display(), error.to_string().trim_end(), suggest(&error)),
-            )
+        Self::parse(&text, &path.display().to_string())
+    }
+
+    /// Reads the text of a settings file of that `name`.
+    pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
+        toml::from_str(text).map_err(|error| {
+            let said = error.to_string();
+            coded(USAGE, format!("{name}: {}{}", said.trim_end(), suggest(&error)))
         })
     }
 

@@ -10,10 +10,10 @@ use anyhow::Result;
 use hapax_dedup::Neighbour;
 use hapax_extract::Recipe;
 use hapax_fetch::Response;
-use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::item::Item;
 use super::pages::read_named;
 use crate::crawl::{
     Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document,
@@ -27,64 +27,23 @@ const BATCH: usize = 512;
 const BATCH_AGE: Duration = Duration::from_millis(50);
 /// So long a batch waits for a line that is on its way through the pipe.
 const PAUSE: Duration = Duration::from_millis(1);
-/// A longer line is an error.
-const MAX_LINE: usize = 64 << 20;
-
-/// One document of the input.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Item {
-    pub(super) id: String,
-    pub(super) url: Option<String>,
-    title: Option<String>,
-    content_type: Option<String>,
-    text: Option<String>,
-    html: Option<String>,
-    path: Option<String>,
-}
-
-impl Item {
-    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
-        if line.len() > MAX_LINE {
-            return Err(format!("a line of more than {MAX_LINE} bytes"));
-        }
-        serde_json::from_slice(line).map_err(|error| error.to_string())
+fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
+    let (content_type, body) = item.body(read_named)?;
+    let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
+    // An id is no address; this one has no host, so the document belongs to no site.
+    let url = url.or_else(|| Url::parse("urn:hapax:document").ok()).ok_or("no URL")?;
+    let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
+    let mut document = read_document(kind, &url, Some(&content_type), &body);
+    if let Some(title) = &item.title {
+        document.title.clone_from(title);
     }
-
-    /// The content type and bytes, from whichever of the three ways was used.
-    pub(super) fn body(&self) -> Result<(String, Vec<u8>), String> {
-        let given = self.content_type.clone();
-        match (&self.text, &self.html, &self.path) {
-            (Some(text), None, None) => Ok(("text/plain".into(), text.clone().into_bytes())),
-            (None, Some(html), None) => {
-                Ok((given.unwrap_or_else(|| "text/html".into()), html.clone().into_bytes()))
-            }
-            (None, None, Some(path)) => {
-                let name = path.strip_suffix(".gz").unwrap_or(path);
-                let kind = if name.ends_with(".txt") { "text/plain" } else { "text/html" };
-                Ok((given.unwrap_or_else(|| kind.into()), read_named(path)?))
-            }
-            _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
-        }
-    }
-
-    fn page(&self, recipe: Recipe) -> Result<PageWork, String> {
-        let (content_type, body) = self.body()?;
-        let url = self.url.as_deref().and_then(|url| Url::parse(url).ok());
-        // An id is no address; this one has no host, so the document belongs to no site.
-        let url = url.or_else(|| Url::parse("urn:hapax:document").ok()).ok_or("no URL")?;
-        let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
-        let mut document = read_document(kind, &url, Some(&content_type), &body);
-        if let Some(title) = &self.title {
-            document.title.clone_from(title);
-        }
-        document.canonical = None;
-        let body = bytes::Bytes::from(body);
-        let response = Response::stored(url.clone(), 200, Vec::new(), body);
-        let mut page =
-            PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
-        page.key = Some(self.id.clone());
-        Ok(page)
-    }
+    document.canonical = None;
+    let body = bytes::Bytes::from(body);
+    let response = Response::stored(url.clone(), 200, Vec::new(), body);
+    let mut page =
+        PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
+    page.key = Some(item.id.clone());
+    Ok(page)
 }
 
 pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
@@ -149,7 +108,7 @@ fn answer(
         let fingerprint = record.map(|record| record.fingerprint.to_string());
         return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
     }
-    let page = match item.page(committer.recipe()) {
+    let page = match page_of(&item, committer.recipe()) {
         Ok(page) => page,
         Err(what) => return Ok(Err((Some(item.id), what))),
     };

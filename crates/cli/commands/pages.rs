@@ -11,8 +11,8 @@ use hapax_fetch::warc::{Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_body};
 use url::Url;
 
-use super::dedup::Item;
 use super::input::read_file;
+use super::item::Item;
 use crate::args::Common;
 use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats, Unread};
 use crate::data::DataDir;
@@ -224,7 +224,7 @@ impl Line {
             let item = Item::parse(&bytes).and_then(|item| {
                 let url = item.url.clone().unwrap_or_else(|| item.id.clone());
                 let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
-                let (kind, body) = item.body()?;
+                let (kind, body) = item.body(read_named)?;
                 Ok((url, kind, body))
             });
             match item {

@@ -81,7 +81,7 @@ const DEDUP_MEMORY: usize = 32 << 20;
 /// Under this name the frontier remembers how many pages of a host were fetched.
 const HOST_PAGES: &str = "pages";
 /// A group of pages is committed at this size or age.
-const GROUP_PAGES: u64 = 1000;
+pub(super) const GROUP_PAGES: u64 = 1000;
 const GROUP_AGE: Duration = Duration::from_secs(1);
 
 /// Owns dedup store, index, WARC and logs.
@@ -274,7 +274,7 @@ impl Committer {
                 if self.recrawl {
                     self.stats.update(|counts| counts.unchanged += 1);
                 }
-                self.tell_known(&dedup_document(page, key.as_bytes()))?;
+                self.tell_known(known)?;
                 self.finish(page.lease.as_ref());
                 return Ok(Outcome::Known);
             }

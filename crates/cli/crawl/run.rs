@@ -84,7 +84,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let mut committer =
         Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
     if let Some(verdicts) = verdicts {
-        committer.share(verdicts);
+        committer.share(verdicts)?;
     }
     let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;

@@ -1,5 +1,6 @@
 //! seeds.txt.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -26,8 +27,10 @@ pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
     parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name)
 }
 
-fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
+/// The seeds of a text, each once, in its order.
+pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
     let mut seeds: Vec<Url> = Vec::new();
+    let mut known = HashSet::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -39,7 +42,7 @@ fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
         })?;
         let url = normalize(&url, &UrlLimits::default())
             .map_err(|_| bad("is no http or https URL that can be crawled"))?;
-        if !seeds.contains(&url) {
+        if known.insert(url.as_str().to_owned()) {
             seeds.push(url);
         }
     }

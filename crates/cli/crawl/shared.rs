@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
-use hapax_dedup::{Document, DocumentStore, Neighbour, Verdict};
+use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
 use hapax_frontier::Frontier;
 
-use super::commit::Committer;
+use super::commit::{Committer, GROUP_PAGES};
 use super::decide::dedup_document;
 use super::page::PageWork;
 use crate::data::DataDir;
@@ -18,6 +18,9 @@ use crate::settings::Settings;
 /// A page that another worker keeps stands in this worker's store under its URL behind this: the
 /// evidence is at hand, and the URL itself stays unknown here.
 const ELSEWHERE: &str = "elsewhere ";
+/// Two groups, each page of which may stand beside another worker's.
+const RECLAIMED: u64 = 4 * GROUP_PAGES;
+const RECLAIMED_AT_A_TIME: usize = 256;
 
 /// What a cluster gives to a crawl.
 pub(super) struct Shared {
@@ -25,9 +28,13 @@ pub(super) struct Shared {
     pub(super) verdicts: Verdicts,
 }
 
+type Owns = Box<dyn Fn(&[u8]) -> Result<bool> + Send>;
+
 /// The store of all workers.
 pub(crate) struct Verdicts {
-    store: Box<dyn DocumentStore>,
+    store: Arc<dyn DocumentStore>,
+    /// Whether a document is this worker's, in whatever life.
+    owns: Owns,
     /// Tells the others how many pages were fetched here.
     report: Box<dyn Fn(u64) + Send>,
     /// Asked for together, and not used yet.
@@ -59,11 +66,14 @@ pub(super) fn join(
     let pages = settings.cluster_pages.unwrap_or(1e7).clamp(0.0, 1e12) as u64;
     let store = cluster.store(settings.recipe()?.name(), settings.policy()?, pages);
     let store = store.map_err(|error| coded(USAGE, error.to_string()))?;
+    let store = Arc::new(store);
+    let owner = Arc::clone(&store);
     let frontier = cluster.frontier(&data.frontier(), politeness.clone())?;
     Ok(Some(Shared {
         frontier: Arc::new(frontier),
         verdicts: Verdicts {
-            store: Box::new(store),
+            store,
+            owns: Box::new(move |key| Ok(owner.owns(key)?)),
             report: Box::new(move |pages| cluster.fetched(pages)),
             ahead: HashMap::new(),
         },
@@ -138,8 +148,45 @@ pub(super) fn url_of_key(key: &str) -> &str {
 
 impl Committer {
     /// Verdicts come from all workers from here on.
-    pub(super) fn share(&mut self, verdicts: Verdicts) {
+    pub(super) fn share(&mut self, verdicts: Verdicts) -> Result<()> {
         self.shared = Some(verdicts);
+        // What the last life kept and did not settle, or what a lost master had not passed on, may be
+        // another worker's by now.
+        let last: Vec<u64> =
+            (self.store.next_id().saturating_sub(RECLAIMED)..self.store.next_id()).collect();
+        for ids in last.chunks(RECLAIMED_AT_A_TIME) {
+            self.reclaim(ids)?;
+        }
+        Ok(())
+    }
+
+    /// Holds pages that this worker keeps against what the others know by now; those that somebody
+    /// else keeps leave this one.
+    fn reclaim(&mut self, ids: &[u64]) -> Result<()> {
+        let mut records = Vec::new();
+        for &id in ids {
+            let Some(record) = self.store.record(id)? else { continue };
+            if record.indexed && record.of.is_none() && !Self::is_elsewhere(&record.key) {
+                records.push(record);
+            }
+        }
+        let documents: Vec<_> = records.iter().map(Record::document).collect();
+        self.ask_ahead_of(&documents)?;
+        for record in &records {
+            let who = match self.ask_all(&record.document())? {
+                Some(Told::Duplicate(of)) => self.url_of(of.id)?,
+                Some(Told::Taken) if !self.owns(&record.key)? => "the same URL".to_owned(),
+                _ => continue,
+            };
+            let url = String::from_utf8_lossy(&record.key).into_owned();
+            self.supersede(record.id, &url)?;
+            self.skip(&url, "lease-lost", &format!("another worker keeps {who}"))?;
+        }
+        Ok(())
+    }
+
+    fn owns(&self, key: &[u8]) -> Result<bool> {
+        self.shared.as_ref().map_or(Ok(true), |shared| (shared.owns)(key))
     }
 
     /// Asks all workers about a page; `None` if there are no others.
@@ -188,9 +235,13 @@ impl Committer {
                 documents.push(dedup_document(page, key.as_bytes()));
             }
         }
+        self.ask_ahead_of(&documents)
+    }
+
+    fn ask_ahead_of(&mut self, documents: &[Document<'_>]) -> Result<()> {
         let Some(shared) = &mut self.shared else { return Ok(()) };
         if documents.len() > 1 {
-            let verdicts = shared.store.offer_many(&documents)?;
+            let verdicts = shared.store.offer_many(documents)?;
             let keys = documents.iter().map(|document| document.key.to_vec());
             for (key, verdict) in keys.zip(verdicts) {
                 // The second of two equal keys is known by the first.
@@ -215,11 +266,8 @@ impl Committer {
     }
 
     /// A page is known here, and its lease came all the same: the others must know it too.
-    pub(super) fn tell_known(&self, document: &Document<'_>) -> Result<()> {
-        if let Some(shared) = &self.shared {
-            shared.store.offer_many(std::slice::from_ref(document))?;
-        }
-        Ok(())
+    pub(super) fn tell_known(&mut self, id: u64) -> Result<()> {
+        if self.is_shared() { self.reclaim(&[id]) } else { Ok(()) }
     }
 
     /// A page of this worker took the place of another one of its.

@@ -5,7 +5,7 @@
 
 use hapax_dedup::{Fingerprint, Layout, find_clusters, mix64};
 
-fn main() {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     // 100,000 fingerprints; each tenth has a neighbour two bits away.
     let mut fingerprints: Vec<Fingerprint> = Vec::new();
     for number in 0..100_000 {
@@ -15,8 +15,7 @@ fn main() {
             fingerprints.push(Fingerprint::from_bits(bits ^ 0b101));
         }
     }
-    if let Ok(layout) = Layout::for_distance(3) {
-        let clusters = find_clusters(&fingerprints, &layout);
-        println!("{} fingerprints, {} clusters", fingerprints.len(), clusters.len());
-    }
+    let clusters = find_clusters(&fingerprints, &Layout::for_distance(3)?)?;
+    println!("{} fingerprints, {} clusters", fingerprints.len(), clusters.len());
+    Ok(())
 }

@@ -96,6 +96,25 @@ impl ClusterStore {
         })
     }
 
+    /// Whether a document was last claimed by this worker, in this life or an earlier one.
+    ///
+    /// # Errors
+    /// If the cluster cannot be reached.
+    pub fn owns(&self, key: &[u8]) -> crate::Result<bool> {
+        for salt in 0..MAX_SALT {
+            let id = number_of(key, salt);
+            match self.fetch(&[id])?.remove(&id) {
+                None => return Ok(false),
+                Some(found) if found.record.key == key => {
+                    let (worker, _) = found.writer.rsplit_once(':').unwrap_or_default();
+                    return Ok(worker == self.cluster.worker);
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
     fn eval(&self, pipe: &mut ClusterPipeline, script: &str, id: DocId) {
         pipe.cmd("EVAL").arg(script).arg(1).arg(self.cluster.keys.document(id));
     }

@@ -43,6 +43,7 @@ pub(super) struct Stored {
     pub(super) state: State,
     pub(super) ticket: u64,
     pub(super) of: Option<DocId>,
+    pub(super) writer: String,
     pub(super) record: Record,
 }
 
@@ -69,12 +70,14 @@ pub(super) fn decode(value: &[u8]) -> Option<Stored> {
     let (ticket, rest) = rest.split_first_chunk()?;
     let (of, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first()?;
-    let record = Record::from_bytes(rest.get(usize::from(*length)..)?)?;
+    let (writer, record) = rest.split_at_checked(usize::from(*length))?;
+    let record = Record::from_bytes(record)?;
     let of = DocId::from_le_bytes(*of);
     Some(Stored {
         state: State::of(*state)?,
         ticket: u64::from_le_bytes(*ticket),
         of: (of != NOTHING).then_some(of),
+        writer: String::from_utf8_lossy(writer).into_owned(),
         record,
     })
 }

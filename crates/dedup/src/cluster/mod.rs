@@ -14,9 +14,12 @@ pub use self::source::{Source, Spool};
 /// Every pair of values within the layout's distance, each once, in ascending order. A value that
 /// stands in the input more than once is paired with itself.
 ///
+/// # Errors
+/// [`Error::TooMany`](crate::Error::TooMany) above 2^32 - 1 values.
+///
 /// # Complexity
 /// That of [`find_each`], which also works on what does not fit into memory.
-pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Vec<Pair> {
+pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Result<Vec<Pair>> {
     let mut pairs = Vec::new();
     let visit = |found| {
         pairs.push(match found {
@@ -24,28 +27,53 @@ pub fn find_all(fingerprints: &[Fingerprint], layout: &Layout) -> Vec<Pair> {
             Found::Repeated(a, _) => Pair { a, b: a, distance: 0 },
         });
     };
-    // Memory is a source that cannot fail.
-    let _: Result<()> = find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {});
+    find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {})?;
     pairs.sort_unstable();
-    pairs
+    Ok(pairs)
 }
 
 /// The connected components of the near pairs: each with all its occurrences in the input, in
 /// ascending order; components of a single occurrence are left out.
 ///
+/// # Errors
+/// [`Error::TooMany`](crate::Error::TooMany) above 2^32 - 1 values.
+///
 /// # Complexity
 /// That of [`find_each`] and of [`Clusters`].
-pub fn find_clusters(fingerprints: &[Fingerprint], layout: &Layout) -> Vec<Vec<Fingerprint>> {
+pub fn find_clusters(
+    fingerprints: &[Fingerprint],
+    layout: &Layout,
+) -> Result<Vec<Vec<Fingerprint>>> {
     let mut clusters = Clusters::default();
     let visit = |found| clusters.add(found);
-    let _: Result<()> = find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {});
-    clusters.into_vec()
+    find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {})?;
+    Ok(clusters.into_vec())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// More than can be numbered.
+    struct Endless;
+
+    impl Source for Endless {
+        fn len(&self) -> u64 {
+            1 << 32
+        }
+
+        fn for_each(&self, _: &mut dyn FnMut(&[Fingerprint])) -> Result<()> {
+            unreachable!("it is refused before it is read")
+        }
+    }
+
+    #[test]
+    fn too_many_values_are_an_error() {
+        let layout = Layout::for_distance(3).unwrap();
+        let found = find_each(&Endless, &layout, &BatchOptions::default(), |_| {}, |_| {});
+        assert!(matches!(found, Err(crate::Error::TooMany(count)) if count == 1 << 32));
+    }
 
     fn of(values: &[u64]) -> Vec<Fingerprint> {
         values.iter().map(|&bits| Fingerprint::from_bits(bits)).collect()
@@ -73,22 +101,25 @@ mod tests {
             .collect();
         for blocks in 4..=9 {
             let layout = Layout::new(blocks, 3).unwrap();
-            assert_eq!(find_all(&of(&lanes), &layout).len(), 24, "{blocks} blocks");
-            let clusters = find_clusters(&of(&lanes), &layout);
+            assert_eq!(find_all(&of(&lanes), &layout).unwrap().len(), 24, "{blocks} blocks");
+            let clusters = find_clusters(&of(&lanes), &layout).unwrap();
             assert_eq!(clusters.iter().map(Vec::len).collect::<Vec<_>>(), [4; 4]);
         }
         let layout = Layout::new(5, 4).unwrap();
-        assert_eq!(find_clusters(&of(&[10, 20]), &layout), [of(&[10, 20])]);
+        assert_eq!(find_clusters(&of(&[10, 20]), &layout).unwrap(), [of(&[10, 20])]);
     }
 
     #[test]
     fn exact_duplicates_are_reported() {
         let layout = Layout::new(5, 4).unwrap();
-        let pairs = find_all(&of(&[10, 20, 10]), &layout);
+        let pairs = find_all(&of(&[10, 20, 10]), &layout).unwrap();
         let pairs: Vec<(u64, u64)> = pairs.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
         assert_eq!(pairs, [(10, 10), (10, 20)]);
-        assert_eq!(find_clusters(&of(&[10, 20, 10]), &layout), [of(&[10, 10, 20])]);
-        assert!(find_all(&[], &layout).is_empty() && find_clusters(&[], &layout).is_empty());
+        assert_eq!(find_clusters(&of(&[10, 20, 10]), &layout).unwrap(), [of(&[10, 10, 20])]);
+        assert!(
+            find_all(&[], &layout).unwrap().is_empty()
+                && find_clusters(&[], &layout).unwrap().is_empty()
+        );
     }
 
     proptest! {
@@ -101,7 +132,7 @@ mod tests {
                 .map(|flips| flips.iter().fold(center, |bits, flip| bits ^ 1u64 << flip))
                 .chain(far).collect();
             let layout = Layout::new(distance + extra, distance).unwrap();
-            let found = find_all(&of(&values), &layout);
+            let found = find_all(&of(&values), &layout).unwrap();
             let found: Vec<(u64, u64)> = found.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
             prop_assert_eq!(&found, &brute_force(&values, distance));
             // In several passes, from a file, without vector instructions.
@@ -131,14 +162,14 @@ mod tests {
         // Values that share the bits of all leads but one's.
         let values: Vec<u64> =
             (0..6_000u64).map(|i| crate::mix64(i / 2) >> 32 ^ (i % 2) << 7).collect();
-        let pairs = find_all(&of(&values), &Layout::new(4, 3).unwrap());
+        let pairs = find_all(&of(&values), &Layout::new(4, 3).unwrap()).unwrap();
         let pairs: Vec<(u64, u64)> = pairs.iter().map(|p| (p.a.bits(), p.b.bits())).collect();
         assert!(pairs.len() >= 3000);
         assert_eq!(pairs, brute_force(&values, 3));
         let ball: Vec<Fingerprint> = (0..3000).map(Fingerprint::from_bits).collect();
         let near = |a: u64, b: u64| (a ^ b).count_ones() <= 3;
         let all = (0..3000u64).flat_map(|a| (a + 1..3000).map(move |b| (a, b)));
-        let found = find_all(&ball, &Layout::new(4, 3).unwrap());
+        let found = find_all(&ball, &Layout::new(4, 3).unwrap()).unwrap();
         let expected: Vec<(u64, u64)> = all.filter(|&(a, b)| near(a, b)).collect();
         assert_eq!(found.iter().map(|p| (p.a.bits(), p.b.bits())).collect::<Vec<_>>(), expected);
     }

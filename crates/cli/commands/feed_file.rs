@@ -1,0 +1,236 @@
+//! A feed as bytes: docs/feed.md says every one of them.
+
+use std::io::{BufRead, Read, Write};
+
+use anyhow::Result;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::exit::{USAGE, coded};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// A longer line is no feed.
+const MAX_LINE: usize = 64 << 10;
+/// Claims taken from one feed.
+const MAX_ENTRIES: u64 = 50_000_000;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Head {
+    format: String,
+    version: u32,
+    recipe: String,
+    created: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    End { sha256: String, entries: u64 },
+    Entry { url: String, of: String, kind: String, fingerprint: Option<String>, date: String },
+    Host { host: String },
+}
+
+/// Writes a feed, and hashes what it writes.
+pub(super) struct Writer<W> {
+    inner: W,
+    hash: Sha256,
+    entries: u64,
+}
+
+impl<W: Write> Writer<W> {
+    pub(super) fn new(inner: W, recipe: &str, created: String) -> Result<Self> {
+        let mut writer = Self { inner, hash: Sha256::new(), entries: 0 };
+        writer.line(&Head {
+            format: "hapax-feed".into(),
+            version: VERSION,
+            recipe: recipe.to_owned(),
+            created,
+        })?;
+        Ok(writer)
+    }
+
+    pub(super) fn host(&mut self, host: &str) -> Result<()> {
+        self.line(&Line::Host { host: host.to_owned() })
+    }
+
+    pub(super) fn entry(
+        &mut self,
+        url: String,
+        of: String,
+        kind: String,
+        fingerprint: Option<String>,
+        date: String,
+    ) -> Result<()> {
+        self.entries += 1;
+        self.line(&Line::Entry { url, of, kind, fingerprint, date })
+    }
+
+    /// Writes the digest; how many entries there are.
+    pub(super) fn finish(mut self) -> Result<(W, u64)> {
+        let sha256 = hex(&self.hash.clone().finalize());
+        self.line(&Line::End { sha256, entries: self.entries })?;
+        Ok((self.inner, self.entries))
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<()> {
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.hash.update(&bytes);
+        self.inner.write_all(&bytes)?;
+        Ok(())
+    }
+}
+
+/// Reads a feed, unpacked, to its end, and checks its digest; `visit` gets URL and survivor. Returns
+/// how many entries there are.
+pub(crate) fn read(
+    mut input: impl BufRead,
+    name: &str,
+    mut visit: impl FnMut(&str, &str) -> Result<()>,
+) -> Result<u64> {
+    let wrong = |number: u64, what: &str| coded(USAGE, format!("{name}, line {number}: {what}"));
+    let (mut hash, mut entries, mut count) = (Sha256::new(), 0u64, 0u64);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        count += 1;
+        let read = (&mut input).take(MAX_LINE as u64).read_until(b'\n', &mut line);
+        read.map_err(|error| wrong(count, &format!("it cannot be unpacked: {error}")))?;
+        if !line.ends_with(b"\n") {
+            return Err(wrong(
+                count,
+                "it ends here, or the line is too long: the feed is cut or no feed",
+            ));
+        }
+        if count == 1 {
+            let head: Head =
+                serde_json::from_slice(&line).map_err(|_| wrong(1, "this is no feed"))?;
+            if head.format != "hapax-feed" || head.version != VERSION {
+                return Err(wrong(
+                    1,
+                    &format!(
+                        "a feed of {} {}; this program reads hapax-feed {VERSION}",
+                        head.format, head.version
+                    ),
+                ));
+            }
+        } else {
+            match serde_json::from_slice(&line).map_err(|error| wrong(count, &error.to_string()))? {
+                Line::End { sha256, entries: said } => {
+                    if sha256 != hex(&hash.finalize()) || said != entries {
+                        return Err(wrong(
+                            count,
+                            "the digest does not match: the feed was changed or damaged",
+                        ));
+                    }
+                    return Ok(entries);
+                }
+                Line::Entry { url, of, .. } => {
+                    entries += 1;
+                    if entries > MAX_ENTRIES {
+                        return Err(wrong(count, "too many claims"));
+                    }
+                    visit(&url, &of)?;
+                }
+                Line::Host { .. } => {}
+            }
+        }
+        hash.update(&line);
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A Bloom filter of the feed's URLs: who asks it first rarely looks into the feed in vain.
+///
+/// # References
+/// B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch and
+/// M. Mitzenmacher, "Less hashing, same performance", 2006.
+pub(super) struct Filter {
+    bits: Vec<u8>,
+}
+
+/// Bits of a URL, and how many of them are set: 0.8 % of other URLs are taken for one.
+const BITS: usize = 10;
+const HASHES: u64 = 7;
+
+impl Filter {
+    pub(super) fn of(keys: &[u64]) -> Self {
+        let bytes = (keys.len() * BITS).div_ceil(8).max(8);
+        let mut filter = Self { bits: vec![0; bytes] };
+        for &key in keys {
+            for at in filter.places(key) {
+                if let Some(byte) = filter.bits.get_mut(at / 8) {
+                    *byte |= 1 << (at % 8);
+                }
+            }
+        }
+        filter
+    }
+
+    fn places(&self, key: u64) -> impl Iterator<Item = usize> + use<> {
+        let size = self.bits.len() as u64 * 8;
+        let (one, two) = (key >> 32, (key & 0xffff_ffff) | 1);
+        (0..HASHES).map(move |i| (one.wrapping_add(i.wrapping_mul(two)) % size) as usize)
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = b"HAPXBLM1".to_vec();
+        out.extend(HASHES.to_le_bytes());
+        out.extend((self.bits.len() as u64).to_le_bytes());
+        out.extend(&self.bits);
+        out
+    }
+
+    #[cfg(test)]
+    fn holds(&self, key: u64) -> bool {
+        self.places(key).all(|at| self.bits[at / 8] & (1 << (at % 8)) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_a_changed_byte_is_noticed() {
+        let mut writer = Writer::new(Vec::new(), "words", "2026-01-01T00:00:00Z".into()).unwrap();
+        writer.host("a.example").unwrap();
+        for n in 0..3 {
+            let (url, of) = (format!("http://a.example/{n}"), "http://a.example/".to_owned());
+            writer.entry(url, of, "near".into(), None, "2026-01-01T00:00:00Z".into()).unwrap();
+        }
+        let (bytes, entries) = writer.finish().unwrap();
+        assert_eq!(entries, 3);
+        let mut seen = Vec::new();
+        let count = read(bytes.as_slice(), "f", |url, _| {
+            seen.push(url.to_owned());
+            Ok(())
+        });
+        assert_eq!((count.unwrap(), seen.len()), (3, 3));
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 1;
+            assert!(read(changed.as_slice(), "f", |_, _| Ok(())).is_err(), "byte {at}");
+            assert!(read(&bytes[..at], "f", |_, _| Ok(())).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_filter_forgets_none_and_invents_few() {
+        let key = |n: u32| {
+            let digest = Sha256::digest(format!("http://a.example/{n}").as_bytes());
+            u64::from_le_bytes(*digest.first_chunk().unwrap())
+        };
+        let keys: Vec<u64> = (0..20_000).map(key).collect();
+        let filter = Filter::of(&keys);
+        assert!(keys.iter().all(|&key| filter.holds(key)));
+        let wrong = (20_000..40_000).filter(|&n| filter.holds(key(n))).count();
+        assert!(wrong < 300, "{wrong} of 20,000");
+        assert_eq!(filter.to_bytes().len(), 24 + 25_000);
+        assert!(!Filter::of(&[]).holds(7));
+    }
+}

@@ -1,0 +1,47 @@
+//! A document of a JSONL file, as `crawl dedup` and `crawl pages` take them.
+
+use serde::Deserialize;
+
+/// A longer line is an error.
+const MAX_LINE: usize = 64 << 20;
+
+/// One document of the input.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Item {
+    pub(super) id: String,
+    pub(super) url: Option<String>,
+    pub(super) title: Option<String>,
+    content_type: Option<String>,
+    text: Option<String>,
+    html: Option<String>,
+    path: Option<String>,
+}
+
+impl Item {
+    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+        if line.len() > MAX_LINE {
+            return Err(format!("a line of more than {MAX_LINE} bytes"));
+        }
+        serde_json::from_slice(line).map_err(|error| error.to_string())
+    }
+
+    /// The content type and bytes, from whichever of the three ways was used; `read` opens files.
+    pub(super) fn body(
+        &self,
+        read: impl FnOnce(&str) -> Result<Vec<u8>, String>,
+    ) -> Result<(String, Vec<u8>), String> {
+        let given = self.content_type.clone();
+        match (&self.text, &self.html, &self.path) {
+            (Some(text), None, None) => Ok(("text/plain".into(), text.clone().into_bytes())),
+            (None, Some(html), None) => {
+                Ok((given.unwrap_or_else(|| "text/html".into()), html.clone().into_bytes()))
+            }
+            (None, None, Some(path)) => {
+                let name = path.strip_suffix(".gz").unwrap_or(path);
+                let kind = if name.ends_with(".txt") { "text/plain" } else { "text/html" };
+                Ok((given.unwrap_or_else(|| kind.into()), read(path)?))
+            }
+            _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Any bytes are what a user gives to the program: seeds, settings, a document as JSON, a feed. Each is
+//! read or refused with an error, and what is read is sound.
+#![no_main]
+#![allow(dead_code, unreachable_pub)]
+
+#[path = "../../crates/cli/exit.rs"]
+mod exit;
+#[path = "../../crates/cli/commands/feed_file.rs"]
+mod feed_file;
+#[path = "../../crates/cli/commands/item.rs"]
+mod item;
+#[path = "../../crates/cli/crawl/seeds.rs"]
+mod seeds;
+#[path = "../../crates/cli/settings.rs"]
+mod settings;
+#[path = "../../crates/cli/limits.rs"]
+mod limits;
+#[path = "../../crates/cli/units.rs"]
+mod units;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((which, rest)) = data.split_first() else { return };
+    let text = String::from_utf8_lossy(rest);
+    match which % 4 {
+        0 => {
+            if let Ok(list) = seeds::parse(&text, "seeds") {
+                assert!(!list.is_empty());
+                assert!(list.iter().all(|url| matches!(url.scheme(), "http" | "https")));
+                // What was read once is read again as it is.
+                let again: String = list.iter().map(|url| format!("{url}\n")).collect();
+                assert_eq!(seeds::parse(&again, "again").ok(), Some(list));
+            }
+        }
+        1 => {
+            if let Ok(read) = settings::Settings::parse(&text, "file") {
+                let _ = (read.policy(), read.recipe(), read.guard(&[]));
+                let _ = read.fetcher(hapax_fetch::AddressGuard::default(), &[]);
+                let written = toml::to_string(&read).unwrap();
+                let again = settings::Settings::parse(&written, "again");
+                assert_eq!(again.ok().and_then(|again| toml::to_string(&again).ok()), Some(written));
+            }
+        }
+        2 => {
+            if let Ok(item) = item::Item::parse(rest) {
+                let _ = item.body(|_| Err("files are not read here".into()));
+            }
+        }
+        _ => {
+            let mut claims = 0;
+            let read = feed_file::read(rest, "feed", |_, _| {
+                claims += 1;
+                Ok(())
+            });
+            assert!(read.is_err() || read.ok() == Some(claims));
+        }
+    }
+});

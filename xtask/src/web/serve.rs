@@ -1,0 +1,141 @@
+//! Serves a [`Web`] on all loopback addresses at once, and remembers what was asked for.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::page::Answer;
+use super::{Web, host_of};
+
+/// A host that dies answers so many requests.
+const LIFE: u32 = 40;
+const IDLE: Duration = Duration::from_secs(20);
+
+/// What was asked for, by everybody.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Requests of each URL, by a hash.
+    urls: Mutex<HashMap<u64, u32>>,
+    hosts: Mutex<HashMap<u64, u32>>,
+    requests: AtomicU64,
+    forbidden: AtomicU64,
+    hasher: RandomState,
+}
+
+impl Seen {
+    /// Requests, but for robots.txt, sitemaps and probes.
+    pub(crate) fn requests(&self) -> u64 {
+        self.requests.load(Relaxed)
+    }
+
+    /// Requests of what robots.txt forbids.
+    pub(crate) fn forbidden(&self) -> u64 {
+        self.forbidden.load(Relaxed)
+    }
+
+    /// URLs that were asked for.
+    pub(crate) fn distinct(&self) -> u64 {
+        self.urls.lock().map_or(0, |urls| urls.len() as u64)
+    }
+
+    /// Notes a request: how many there were of this URL, and of this host.
+    fn note(&self, host: u64, path: &str) -> (u32, u32) {
+        let add = |map: &Mutex<HashMap<u64, u32>>, key| {
+            map.lock().map_or(0, |mut map| {
+                let count = map.entry(key).or_insert(0);
+                *count += 1;
+                *count
+            })
+        };
+        let of_host = add(&self.hosts, host);
+        let own =
+            matches!(path, "/robots.txt" | "/sitemap.xml") || path.starts_with("/no-such-page-");
+        if own {
+            return (0, of_host);
+        }
+        self.requests.fetch_add(1, Relaxed);
+        if path.starts_with("/private/") {
+            self.forbidden.fetch_add(1, Relaxed);
+        }
+        (add(&self.urls, self.hasher.hash_one((host, path))), of_host)
+    }
+}
+
+/// A web that answers until the process ends.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) web: Web,
+    pub(crate) seen: Arc<Seen>,
+}
+
+impl Server {
+    /// On a free port, unless one is given.
+    ///
+    /// # Errors
+    /// If the port cannot be had.
+    pub(crate) fn start(pages: u64, port: u16) -> Result<Self> {
+        let listener =
+            TcpListener::bind(("0.0.0.0", port)).with_context(|| format!("port {port}"))?;
+        let web = Web::of_pages(pages, listener.local_addr()?.port());
+        let seen = Arc::new(Seen::default());
+        let server = Self { web, seen: Arc::clone(&seen) };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = Arc::clone(&seen);
+                let builder = std::thread::Builder::new().stack_size(256 << 10);
+                // A thread that cannot be had closes the connection: the crawl asks again.
+                let _ = builder.spawn(move || {
+                    let _ = connection(web, &seen, stream);
+                });
+            }
+        });
+        Ok(server)
+    }
+}
+
+/// Answers one request after the other.
+fn connection(web: Web, seen: &Seen, stream: TcpStream) -> Result<()> {
+    let IpAddr::V4(address) = stream.local_addr()?.ip() else { return Ok(()) };
+    let Some(host) = host_of(address).filter(|host| *host < web.hosts) else { return Ok(()) };
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(IDLE))?;
+    let mut out = stream.try_clone()?;
+    let mut input = BufReader::new(stream);
+    loop {
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let path = line.split(' ').nth(1).unwrap_or("/").to_owned();
+        loop {
+            line.clear();
+            if input.read_line(&mut line)? == 0 || line == "\r\n" {
+                break;
+            }
+        }
+        let (of_url, of_host) = seen.note(host, &path);
+        if Web::dies(host) && of_host > LIFE {
+            return Ok(());
+        }
+        if Web::slow(host) {
+            std::thread::sleep(Duration::from_millis(40));
+        }
+        let stumbles = Web::stumbles(host) && path.ends_with("/33") && of_url == 1;
+        let answer = if stumbles { Answer::unavailable() } else { web.page(host, &path) };
+        let location =
+            answer.location.map_or_else(String::new, |url| format!("Location: {url}\r\n"));
+        let head = format!(
+            "HTTP/1.1 {}\r\nContent-Type: {}; charset=utf-8\r\n{location}Content-Length: {}\r\n\r\n",
+            answer.status,
+            answer.kind,
+            answer.body.len()
+        );
+        out.write_all(&[head.as_bytes(), answer.body.as_bytes()].concat())?;
+    }
+}

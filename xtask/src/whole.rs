@@ -1,0 +1,301 @@
+//! Whole crawls of the synthetic web, with a known answer: killed, on a disk that is full, by a clock
+//! that jumps. Each must end with the pages that an undisturbed one ends with.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::report;
+use crate::rng::Rng;
+use crate::web::Server;
+
+/// What is fetched at most again after a kill: one group of the commit thread, and what was in flight.
+const AGAIN_PER_KILL: u64 = 1_200;
+/// A crawl that takes longer hangs.
+const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// A web, a data directory for its pages, and the program.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) server: Server,
+    folder: PathBuf,
+    program: PathBuf,
+}
+
+impl Job {
+    pub(crate) fn new(pages: u64) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("hapax-web-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("data"))?;
+        let server = Server::start(pages, 0)?;
+        std::fs::write(folder.join("seeds.txt"), server.web.seeds())?;
+        let program = std::env::current_exe()?.with_file_name("crawl");
+        ensure!(program.exists(), "{} is missing: cargo build --release", program.display());
+        Ok(Self { server, folder, program })
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
+    pub(crate) fn crawl(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("--seeds").arg(self.folder.join("seeds.txt")).arg("--data").arg(self.data());
+        command.args(["--delay", "0s", "--per-host", "4", "--no-progress", "--min-free-disk", "0"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Crawls to the end; what it says if it fails goes to the terminal.
+    fn finish(&self) -> Result<()> {
+        let status = wait(self.crawl().stderr(Stdio::inherit()).spawn()?)?;
+        ensure!(status == Some(0), "the last run ended with {status:?}");
+        Ok(())
+    }
+
+    /// Lines of what a command prints.
+    fn each_line(&self, args: &[&str], mut line: impl FnMut(&Value) -> Result<()>) -> Result<()> {
+        let mut command = Command::new(&self.program);
+        command.args(args).arg("--data").arg(self.data());
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let out = child.stdout.take().context("a pipe")?;
+        for text in BufReader::new(out).lines() {
+            line(&serde_json::from_str(&text?)?)?;
+        }
+        ensure!(child.wait()?.success(), "crawl {args:?} failed");
+        Ok(())
+    }
+
+    /// Holds what was kept and discarded against the known answer. Of a crawl that is not `whole`
+    /// pages may be missing; what is there must be right all the same.
+    ///
+    /// # Errors
+    /// The first page that is not as it should be.
+    pub(crate) fn verify(&self, whole: bool) -> Result<Outcome> {
+        let web = &self.server.web;
+        let mut outcome = Outcome::default();
+        let mut kept: HashMap<u64, String> = HashMap::new();
+        let mut known = HashSet::new();
+        let hasher = RandomState::new();
+        self.each_line(&["export", "--format", "jsonl"], |page| {
+            let url = page["url"].as_str().context("a URL")?;
+            let Some(text) = web.text_of(url) else {
+                outcome.others += 1;
+                return Ok(());
+            };
+            ensure!(known.insert(hasher.hash_one(url)), "{url} is kept twice");
+            if let Some(other) = kept.insert(text, url.to_owned()) {
+                bail!("{url} and {other} are the same page, and both are kept");
+            }
+            if whole && !web.is_original(url) {
+                ensure!(web.is_edited(url), "{url} is kept for its original");
+                outcome.edited += 1;
+            }
+            Ok(())
+        })?;
+        self.each_line(&["duplicates", "export"], |entry| {
+            let (url, of) = (entry["url"].as_str(), entry["of"]["url"].as_str());
+            let (url, of) = (url.context("a URL")?, of.context("a URL")?);
+            let Some(text) = web.text_of(url) else { return Ok(()) };
+            ensure!(web.text_of(of) == Some(text), "{url} was discarded for {of}, another page");
+            ensure!(known.insert(hasher.hash_one(url)), "{url} is discarded twice, or kept too");
+            outcome.discarded += 1;
+            Ok(())
+        })?;
+        outcome.kept = kept.len() as u64;
+        // Whoever came first stays if the sketches find the original less than 0.8 alike.
+        ensure!(outcome.edited * 100 <= outcome.kept, "{} kept for an original", outcome.edited);
+        for url in web.pages().filter(|_| whole) {
+            ensure!(known.contains(&hasher.hash_one(&url)), "{url} is neither kept nor discarded");
+        }
+        let seen = &self.server.seen;
+        ensure!(seen.forbidden() == 0, "a page was asked for that robots.txt forbids");
+        self.check()?;
+        outcome.asked = seen.requests();
+        outcome.again = seen.requests() - seen.distinct();
+        Ok(outcome)
+    }
+
+    /// Index, tables, logs and archive fit, and every archive can be unpacked.
+    fn check(&self) -> Result<()> {
+        let mut command = Command::new(&self.program);
+        command.arg("check").arg("--data").arg(self.data()).stdout(Stdio::null());
+        ensure!(command.status()?.success(), "crawl check found problems");
+        for entry in std::fs::read_dir(self.data().join("pages"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "gz") {
+                let status = Command::new("gzip").arg("-t").arg(&path).status()?;
+                ensure!(status.success(), "{} cannot be unpacked", path.display());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// How a crawl ended.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    kept: u64,
+    discarded: u64,
+    /// Kept where the original is too unlike to take their place.
+    edited: u64,
+    /// Of traps and dying hosts.
+    others: u64,
+    asked: u64,
+    again: u64,
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} kept and {} discarded, one of each text ({} of them edited copies that came first; {} of \
+             traps and dying hosts beside them); {} requests, {} of them a second time",
+            self.kept, self.discarded, self.edited, self.others, self.asked, self.again
+        )
+    }
+}
+
+/// The exit code.
+fn wait(mut child: Child) -> Result<Option<i32>> {
+    let started = Instant::now();
+    while started.elapsed() < LONGEST {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status.code());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill()?;
+    bail!("a crawl went on for {LONGEST:?} and was ended")
+}
+
+/// Kills a crawl again and again.
+pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
+    let job = Job::new(pages)?;
+    let mut rng = Rng(seed);
+    let mut kills = 0;
+    let started = Instant::now();
+    for _ in 0..cycles {
+        let mut child = job.crawl().spawn()?;
+        std::thread::sleep(Duration::from_millis(50 + rng.below(2200)));
+        if child.try_wait()?.is_some() {
+            break;
+        }
+        child.kill()?;
+        child.wait()?;
+        kills += 1;
+    }
+    job.finish()?;
+    let outcome = job.verify(true)?;
+    report(&format!("{kills} kills in {:.0?}: {outcome}", started.elapsed()));
+    ensure!(kills == cycles, "the crawl was over after {kills} kills: more --pages");
+    ensure!(
+        outcome.again <= kills * AGAIN_PER_KILL + job.server.web.hosts,
+        "more was fetched again than was in flight"
+    );
+    Ok(())
+}
+
+/// A disk that is full again and again. Needs root, for it mounts a file system of its own.
+pub(crate) fn full_disk(pages: u64) -> Result<()> {
+    let job = Job::new(pages)?;
+    let mount = |options: &str| -> Result<()> {
+        let mut command = Command::new("mount");
+        command.args(["-t", "tmpfs", "-o", options, "hapax"]).arg(job.data());
+        ensure!(command.status()?.success(), "mount -o {options} (as root?)");
+        Ok(())
+    };
+    // A page takes about 3 KB; the disk begins with room for a tenth, and for what is there at all.
+    let step = (pages * 3 / 10_000).max(2);
+    let mut size = 12 + step;
+    mount(&format!("size={size}m"))?;
+    let unmount = Unmount(job.data());
+    let mut full = 0;
+    loop {
+        match wait(job.crawl().spawn()?)? {
+            Some(0) => break,
+            Some(6) => full += 1,
+            other => bail!("a full disk ended with {other:?}, not with 6"),
+        }
+        ensure!(full < 100, "no end after {full} full disks");
+        size += step;
+        mount(&format!("remount,size={size}m"))?;
+    }
+    let outcome = job.verify(true)?;
+    drop(unmount);
+    report(&format!("{full} times full, {size} MiB at the end: {outcome}"));
+    ensure!(full >= 3, "the disk was full {full} times only: more --pages");
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Unmount(PathBuf);
+
+impl Drop for Unmount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+/// A clock that jumps by up to ten years, forwards and backwards, while the crawl runs and between
+/// kills. Needs the package `faketime`.
+pub(crate) fn clock(pages: u64, seed: u64) -> Result<()> {
+    const LIBRARIES: [&str; 3] = [
+        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+        "/usr/lib/faketime/libfaketimeMT.so.1",
+    ];
+    const JUMPS: [&str; 8] = ["+0", "-10y", "+1h", "-1h", "+10y", "-1d", "+30d", "-61"];
+    let library = LIBRARIES.iter().find(|path| Path::new(path).exists());
+    let library = library.context("libfaketime is missing: apt-get install faketime")?;
+    let job = Job::new(pages)?;
+    let time = job.folder.join("time");
+    std::fs::write(&time, "+0")?;
+    let mut rng = Rng(seed);
+    let (mut jumps, mut lives) = (0u64, 0);
+    let code = loop {
+        let mut command = job.crawl();
+        command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", &time);
+        command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        let mut child = command.spawn()?;
+        lives += 1;
+        let life = Instant::now() + Duration::from_secs(15);
+        let code = loop {
+            if let Some(status) = child.try_wait()? {
+                break status.code();
+            }
+            if Instant::now() > life {
+                child.kill()?;
+                child.wait()?;
+                break None;
+            }
+            let jump = JUMPS[rng.below(JUMPS.len() as u64) as usize];
+            // Whole or not at all: the library reads it at each call.
+            let next = job.folder.join("time.next");
+            std::fs::write(&next, jump)?;
+            std::fs::rename(&next, &time)?;
+            jumps += 1;
+            std::thread::sleep(Duration::from_millis(100 + rng.below(700)));
+        };
+        ensure!(lives < 1000, "no end after {lives} lives");
+        if let Some(code) = code {
+            break code;
+        }
+    };
+    ensure!(code == 0, "ended with {code}");
+    let outcome = job.verify(true)?;
+    report(&format!("{jumps} jumps of the clock, {} kills: {outcome}", lives - 1));
+    Ok(())
+}
