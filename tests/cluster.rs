@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::redis::RedisCluster;
@@ -230,6 +231,52 @@ fn what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back() {
     // Its own pages stay with it when it comes once more.
     assert_eq!(code(&benches[1].crawl(&seeds(&servers), &flags)), 0);
     assert_eq!(kept(&[&benches[1]]).0.len(), alone.0.len());
+}
+
+/// Where Debian and its like keep the library of the package `faketime`.
+fn clock_library() -> Option<&'static str> {
+    let known = [
+        "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1",
+        "/usr/lib/aarch64-linux-gnu/faketime/libfaketimeMT.so.1",
+    ];
+    let found = known.into_iter().find(|path| std::path::Path::new(path).exists());
+    if found.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "libfaketime is missing");
+        crate::support::say("SKIPPED: libfaketime is missing; install the package faketime");
+    }
+    found
+}
+
+#[test]
+fn clocks_that_are_off_by_a_minute_break_no_politeness() {
+    let Some(library) = clock_library() else { return };
+    let Some(cluster) = RedisCluster::start() else { return };
+    let address = cluster.address();
+    let servers = hosts(4, 12, Duration::ZERO);
+    let benches: Vec<Bench> = (0..3).map(|_| Bench::new()).collect();
+    let flags = ["--cluster", &address, "--cluster-name", "clocks", "--delay", "200ms"];
+    let workers: Vec<_> = benches
+        .iter()
+        .zip(["+60s", "-60s", "+0s"])
+        .map(|(bench, skew)| {
+            let mut command = bench.command(&seeds(&servers), &flags);
+            command.env("LD_PRELOAD", library).env("FAKETIME", skew);
+            command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for worker in workers {
+        assert_eq!(finish(worker), 0);
+    }
+    for server in &servers {
+        let asked = server.asked_at();
+        assert_eq!(asked.len(), 12, "each page once");
+        for (first, second) in asked.iter().zip(asked.iter().skip(1)) {
+            let pause = second.1.duration_since(first.1);
+            // A request may be on its way a little longer than the one after it.
+            assert!(pause >= Duration::from_millis(170), "{first:?}, {second:?}: {pause:?}");
+        }
+    }
 }
 
 #[test]

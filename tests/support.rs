@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(crate) type Answer = Arc<dyn Fn(&str, &str) -> Page + Send + Sync>;
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<Mutex<Vec<(String, Instant)>>>,
     heads: Arc<Mutex<Vec<String>>>,
     dead: Arc<AtomicBool>,
     wait: Duration,
@@ -72,7 +72,7 @@ impl Server {
                 std::thread::spawn(move || {
                     let mut stream = stream;
                     let Some((path, head)) = read_head(&mut stream) else { return };
-                    asked.lock().unwrap().push(path.clone());
+                    asked.lock().unwrap().push((path.clone(), Instant::now()));
                     heads.lock().unwrap().push(head.clone());
                     std::thread::sleep(wait);
                     send(&mut stream, &answer(&path, &head));
@@ -93,7 +93,12 @@ impl Server {
 
     /// Every page that was asked for, in order: not robots.txt, the usual sitemap, and probes.
     pub(crate) fn asked(&self) -> Vec<String> {
-        let own = |path: &&String| {
+        self.asked_at().into_iter().map(|(path, _)| path).collect()
+    }
+
+    /// The same, with the time of each.
+    pub(crate) fn asked_at(&self) -> Vec<(String, Instant)> {
+        let own = |(path, _): &&(String, Instant)| {
             !matches!(path.as_str(), "/robots.txt" | "/sitemap.xml")
                 && !path.starts_with("/no-such-page-")
         };

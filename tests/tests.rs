@@ -24,6 +24,8 @@ mod browser;
 mod inspect;
 // Servers and addresses that mean harm.
 mod hostile;
+// What is held for each of many hosts.
+mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
 mod fetching;
 // Which pages are the same and which text is theirs, on pages made here.

@@ -143,6 +143,16 @@ pub(crate) struct Settings {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_ratio: Option<usize>,
+    /// Connections that wait for another request, over all hosts [default: 512]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_IDLE_CONNECTIONS",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_idle_connections: Option<usize>,
     /// Bytes of headers kept of a response [default: 8KiB]
     #[arg(long, env = "HAPAX_MAX_HEADERS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -363,6 +373,7 @@ impl Settings {
             max_body: self.max_body.or(other.max_body),
             max_redirects: self.max_redirects.or(other.max_redirects),
             max_ratio: self.max_ratio.or(other.max_ratio),
+            max_idle_connections: self.max_idle_connections.or(other.max_idle_connections),
             max_headers: self.max_headers.or(other.max_headers),
             min_rate: self.min_rate.or(other.min_rate),
             max_robots: self.max_robots.or(other.max_robots),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::report;
 use crate::rng::Rng;
-use crate::whole::Job;
+use crate::whole::{Job, Running};
 
 const LOOK: Duration = Duration::from_secs(1);
 /// What the second half may take more than the first, of memory, handles, and disk a page.
@@ -41,13 +41,13 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
     let mut samples = Vec::new();
     let mut kills = 0;
     while Instant::now() < end {
-        let mut child = job.crawl().spawn()?;
+        let mut crawl = Running::start(job.crawl())?;
         let started = Instant::now();
         let death = (started + Duration::from_secs(30 + rng.below(61))).min(end);
         while Instant::now() < death {
             std::thread::sleep(LOOK);
-            ensure!(child.try_wait()?.is_none(), "the crawl was over too soon: more --pages");
-            let mut sample = look(child.id(), &job.data())?;
+            ensure!(crawl.ended()?.is_none(), "the crawl was over too soon: more --pages");
+            let mut sample = look(crawl.id(), &job.data())?;
             sample.seconds = begun.elapsed().as_secs_f64();
             sample.life = started.elapsed().as_secs_f64();
             sample.pages = job.server.seen.distinct();
@@ -58,8 +58,7 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
                 write(csv, &samples)?;
             }
         }
-        child.kill()?;
-        child.wait()?;
+        crawl.kill()?;
         kills += 1;
     }
     write(csv, &samples)?;

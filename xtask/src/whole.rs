@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -54,7 +54,9 @@ impl Job {
 
     /// Crawls to the end; what it says if it fails goes to the terminal.
     fn finish(&self) -> Result<()> {
-        let status = wait(self.crawl().stderr(Stdio::inherit()).spawn()?)?;
+        let mut command = self.crawl();
+        command.stderr(Stdio::inherit());
+        let status = wait(command)?;
         ensure!(status == Some(0), "the last run ended with {status:?}");
         Ok(())
     }
@@ -138,6 +140,39 @@ impl Job {
     }
 }
 
+/// A crawl that ends with whoever started it.
+#[derive(Debug)]
+pub(crate) struct Running(Child);
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
+        Ok(Self(command.spawn()?))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// The exit code, once it has ended.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        Ok(self.0.try_wait()?)
+    }
+
+    /// Ends it in the midst of whatever it does.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.0.kill()?;
+        self.0.wait()?;
+        Ok(())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Drop for Job {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -169,15 +204,15 @@ impl std::fmt::Display for Outcome {
 }
 
 /// The exit code.
-fn wait(mut child: Child) -> Result<Option<i32>> {
+fn wait(command: Command) -> Result<Option<i32>> {
+    let mut crawl = Running::start(command)?;
     let started = Instant::now();
     while started.elapsed() < LONGEST {
-        if let Some(status) = child.try_wait()? {
+        if let Some(status) = crawl.ended()? {
             return Ok(status.code());
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    child.kill()?;
     bail!("a crawl went on for {LONGEST:?} and was ended")
 }
 
@@ -188,13 +223,12 @@ pub(crate) fn kills(pages: u64, cycles: u64, seed: u64) -> Result<()> {
     let mut kills = 0;
     let started = Instant::now();
     for _ in 0..cycles {
-        let mut child = job.crawl().spawn()?;
+        let mut crawl = Running::start(job.crawl())?;
         std::thread::sleep(Duration::from_millis(50 + rng.below(2200)));
-        if child.try_wait()?.is_some() {
+        if crawl.ended()?.is_some() {
             break;
         }
-        child.kill()?;
-        child.wait()?;
+        crawl.kill()?;
         kills += 1;
     }
     job.finish()?;
@@ -224,7 +258,7 @@ pub(crate) fn full_disk(pages: u64) -> Result<()> {
     let unmount = Unmount(job.data());
     let mut full = 0;
     loop {
-        match wait(job.crawl().spawn()?)? {
+        match wait(job.crawl())? {
             Some(0) => break,
             Some(6) => full += 1,
             other => bail!("a full disk ended with {other:?}, not with 6"),
@@ -269,16 +303,15 @@ pub(crate) fn clock(pages: u64, seed: u64) -> Result<()> {
         let mut command = job.crawl();
         command.env("LD_PRELOAD", library).env("FAKETIME_TIMESTAMP_FILE", &time);
         command.env("FAKETIME_NO_CACHE", "1").env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
-        let mut child = command.spawn()?;
+        let mut crawl = Running::start(command)?;
         lives += 1;
         let life = Instant::now() + Duration::from_secs(15);
         let code = loop {
-            if let Some(status) = child.try_wait()? {
+            if let Some(status) = crawl.ended()? {
                 break status.code();
             }
             if Instant::now() > life {
-                child.kill()?;
-                child.wait()?;
+                crawl.kill()?;
                 break None;
             }
             let jump = JUMPS[rng.below(JUMPS.len() as u64) as usize];

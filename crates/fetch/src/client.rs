@@ -3,13 +3,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::{Host, Url};
 
 use crate::decode::decode;
 use crate::error::{Error, Kind};
 use crate::guard::AddressGuard;
+use crate::idle::{IDLE, IdleConnections};
 use crate::limits::{LARGE_BODY, Limits};
 use crate::resolver::{DNS_FAILED, GuardedResolver, REFUSED};
 use crate::response::{Response, kept_headers};
@@ -57,6 +60,7 @@ pub struct Fetcher {
     headers: Arc<HeaderMap>,
     header_hosts: Arc<[String]>,
     large: Arc<Semaphore>,
+    idle: Arc<IdleConnections>,
 }
 
 /// What a stored copy is known by, for a conditional request (RFC 9110, 13).
@@ -93,6 +97,7 @@ impl Fetcher {
             agent: options.user_agent,
             insecure,
             large: Arc::new(Semaphore::new(options.limits.large_bodies.max(1))),
+            idle: Arc::new(IdleConnections::new(options.limits.max_idle_connections)),
             limits: options.limits,
             guard,
             proxied: options.proxy.is_some(),
@@ -172,7 +177,11 @@ impl Fetcher {
     ) -> Result<Response, Error> {
         self.judge(url)?;
         let started = Instant::now();
-        let request = self.request(url, known)?;
+        let mut request = self.request(url, known)?;
+        let under_way = self.idle.begin(host_and_port(url), started);
+        if !under_way.stays_open() {
+            request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let sent = self.request_head(&request);
         let client = self.client_for(url);
         let mut response = client.execute(request).await.map_err(|e| translate(&e))?;
@@ -184,6 +193,7 @@ impl Fetcher {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
         let (raw, mut permit) = self.body(&mut response, max, cut).await?;
+        drop(under_way);
         let headers = kept_headers(response.headers(), self.limits.max_headers);
         let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
         let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
@@ -341,7 +351,8 @@ fn client(
         .connect_timeout(options.limits.connect_timeout)
         .read_timeout(options.limits.read_timeout)
         .timeout(options.limits.total_timeout)
-        .pool_max_idle_per_host(16);
+        .pool_max_idle_per_host(16)
+        .pool_idle_timeout(IDLE);
     if let Some(proxy) = proxy {
         let proxy = reqwest::Proxy::all(proxy.as_str());
         builder = builder.proxy(proxy.map_err(|error| setup(format!("proxy: {error}")))?);

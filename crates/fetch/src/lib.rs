@@ -16,6 +16,7 @@ mod client;
 mod decode;
 mod error;
 mod guard;
+mod idle;
 mod limits;
 mod resolver;
 mod response;

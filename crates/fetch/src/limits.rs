@@ -15,6 +15,8 @@ pub struct Limits {
     pub max_headers: usize,
     /// Bodies over 1 MiB in memory at a time; further ones wait. Default 4.
     pub large_bodies: usize,
+    /// Connections that wait for another request, over all hosts. Default 512.
+    pub max_idle_connections: usize,
     /// Time to connect. Default 10 s.
     pub connect_timeout: Duration,
     /// Time between two pieces of a response. Default 15 s.
@@ -39,6 +41,7 @@ impl Default for Limits {
             max_robots: 500 << 10,
             max_headers: 8 << 10,
             large_bodies: 4,
+            max_idle_connections: 512,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             total_timeout: Duration::from_secs(60),
