@@ -23,6 +23,7 @@ mod feed;
 mod browser;
 mod inspect;
 // Servers and addresses that mean harm.
+mod behaviours;
 mod hostile;
 // What is held for each of many hosts.
 mod many_hosts;
