@@ -197,3 +197,82 @@ fn a_page_cannot_lead_into_the_private_network() {
     bench.crawl(&[outside.url("/")], &["--scope", "any", "--allow-private", "127.0.0.0/8"]);
     assert!(!inside.asked().is_empty());
 }
+
+#[test]
+fn a_setting_that_cannot_be_used_is_said_before_anything_is_saved_or_removed() {
+    let server = small_site();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let wrong: [&[&str]; 7] = [
+        &["--include", "["],
+        &["--recipe", "none"],
+        &["--allow-private", "here"],
+        &["--proxy", "here"],
+        &["--header", "nothing"],
+        &["--fresh", "--yes", "--recipe", "none"],
+        &["--delay", "9999999999999999999s"],
+    ];
+    for flags in wrong {
+        let output = bench.crawl(&[server.url("/")], flags);
+        assert_eq!(code(&output), 1, "{flags:?}: {}", text(&output.stderr));
+        // The plain command works as before.
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0, "after {flags:?}");
+        assert_eq!(bench.summary()["pages"]["fetched"], 1, "after {flags:?}");
+    }
+}
+
+#[test]
+fn files_that_no_crawl_wrote_are_never_removed() {
+    let server = small_site();
+    let bench = Bench::new();
+    let own = bench.data().join("thesis.txt");
+    std::fs::create_dir_all(bench.data()).unwrap();
+    write(&own, "mine");
+    let demo = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
+    assert!(text(&demo.stderr).contains("is not empty"), "{}", text(&demo.stderr));
+    let seeds = [server.url("/")];
+    let output = bench.crawl(&seeds, &["--fresh"]);
+    assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+    assert_eq!(code(&bench.crawl(&seeds, &["--fresh", "--yes"])), 0);
+    assert_eq!(code(&bench.crawl(&seeds, &["--fresh", "--yes"])), 0);
+    assert_eq!(std::fs::read_to_string(&own).unwrap(), "mine");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(bench.data().join("crawl.toml")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "it may hold secrets");
+    }
+}
+
+#[test]
+fn check_finds_damage_in_every_part() {
+    let server = small_site();
+    let bench = Bench::new();
+    let check = || crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+    std::fs::create_dir_all(bench.data()).unwrap();
+    assert_eq!(code(&check()), 1, "no crawl");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(code(&check()), 0, "{}", text(&check().stdout));
+    let moved = bench.path("moved");
+    for (name, file) in [
+        ("frontier", "frontier/frontier.redb"),
+        ("pages", "pages/pages-00001.warc.gz"),
+        ("index", "index"),
+    ] {
+        let path = bench.data().join(file);
+        std::fs::rename(&path, &moved).unwrap();
+        if path.extension().is_some() {
+            write(&path, "noise");
+        }
+        let output = check();
+        let said = text(&output.stdout);
+        assert_eq!(code(&output), 2, "{file}: {said}{}", text(&output.stderr));
+        assert!(said.lines().any(|l| l.starts_with("DAMAGED") && l.contains(name)), "{said}");
+        if path.is_file() {
+            std::fs::remove_file(&path).unwrap();
+        }
+        std::fs::rename(&moved, &path).unwrap();
+    }
+    assert_eq!(code(&check()), 0, "{}", text(&check().stdout));
+}

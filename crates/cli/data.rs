@@ -13,6 +13,23 @@ use crate::settings::Settings;
 /// The version of the data directory's layout.
 const VERSION: u32 = 2;
 
+/// What a data directory holds but for its lock. The settings come first: without them it is no
+/// crawl's any more.
+const OWN: [&str; 12] = [
+    "crawl.toml",
+    "summary.json",
+    "pages",
+    "index",
+    "dedup",
+    "frontier",
+    "discarded.jsonl",
+    "discarded.index",
+    "skipped.jsonl",
+    "decisions.jsonl",
+    "spool",
+    "worker",
+];
+
 /// `crawl.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -55,16 +72,24 @@ impl DataDir {
         Ok(Self { root: root.to_owned(), _lock: lock })
     }
 
-    /// Removes everything but the lock.
+    /// Whether there is nothing in it but the lock.
+    pub(crate) fn is_empty(&self) -> Result<bool> {
+        let mut entries = fs::read_dir(&self.root)?;
+        Ok(entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "LOCK")))
+    }
+
+    /// Removes what a crawl writes; whatever else lies there stays.
     pub(crate) fn clear(&self) -> Result<()> {
-        for entry in fs::read_dir(&self.root)? {
-            let path = entry?.path();
-            if path.file_name().is_some_and(|name| name == "LOCK") {
-                continue;
-            }
+        for name in OWN {
+            let path = self.root.join(name);
             let removed =
                 if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-            removed.map_err(|error| unwritable(&path, &error))?;
+            match removed {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(unwritable(&path, &error));
+                }
+                _ => {}
+            }
         }
         Ok(())
     }
@@ -118,6 +143,12 @@ pub(crate) fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
     let tmp = root.join(format!("{name}.tmp"));
     let write = || -> std::io::Result<()> {
         let mut file = File::create(&tmp)?;
+        // Headers, a proxy's and a cluster's address may hold secrets.
+        #[cfg(unix)]
+        if name == "crawl.toml" {
+            use std::os::unix::fs::PermissionsExt;
+            file.set_permissions(fs::Permissions::from_mode(0o600))?;
+        }
         file.write_all(content)?;
         file.sync_all()?;
         fs::rename(&tmp, &path)?;

@@ -67,7 +67,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<hapax_frontier::Error>() {
             return match error {
                 hapax_frontier::Error::Locked(_) => LOCKED,
-                hapax_frontier::Error::Io { .. } => WRITE,
+                hapax_frontier::Error::Io { .. } | hapax_frontier::Error::Poisoned => WRITE,
                 _ => DAMAGED,
             };
         }

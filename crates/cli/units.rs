@@ -6,6 +6,9 @@ use anyhow::Result;
 
 use crate::exit::{USAGE, coded};
 
+/// What is added to a clock must not overflow it.
+const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+
 pub(crate) fn check_duration(text: &str) -> Result<String, String> {
     parse_duration(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
@@ -32,9 +35,12 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
         }
     };
     let seconds = value.parse::<f64>().ok().map(|value| value * factor);
-    seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| {
-        coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))
-    })
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    match time {
+        Some(time) if time <= LONGEST => Ok(time),
+        Some(_) => Err(coded(USAGE, format!("{text:?} is longer than a hundred years"))),
+        None => Err(coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))),
+    }
 }
 
 /// `100`, `64KiB`, `1.5MiB`, `2GB`.
@@ -74,6 +80,7 @@ mod tests {
         assert_eq!(parse_duration("1.5s").unwrap(), Duration::from_millis(1500));
         assert_eq!(parse_duration("0").unwrap(), Duration::ZERO);
         assert_eq!(parse_duration("2h").unwrap(), Duration::from_secs(7200));
+        assert!(parse_duration("9999999999999s").is_err() && parse_duration("36600d").is_ok());
         assert!(parse_duration("5").is_err() && parse_duration("-1s").is_err());
         assert_eq!(parse_size("64MiB").unwrap(), 64 << 20);
         assert_eq!(parse_size("2kB").unwrap(), 2000);

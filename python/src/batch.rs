@@ -8,7 +8,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
 use crate::errors::{Failure, detached};
-use crate::words::{Words, fingerprints, words};
+use crate::words::{Three, Two, Words, fingerprints, three, two, words};
 
 /// From so many fingerprints on, longer leads pay for the further tables; as in the binary.
 const MANY: usize = 40_000_000;
@@ -33,12 +33,6 @@ fn each(
     Ok(find_each(all.as_slice(), &layout, &BatchOptions::default(), visit, |_| {})?)
 }
 
-type Columns<'py, const N: usize> = [Bound<'py, PyBytes>; N];
-
-fn columns<const N: usize>(py: Python<'_>, columns: [Words; N]) -> Columns<'_, N> {
-    columns.map(|words| PyBytes::new(py, &words.into_bytes()))
-}
-
 /// All near pairs, ascending: smaller values, larger values, distances.
 #[pyfunction]
 pub(crate) fn find_all<'py>(
@@ -46,7 +40,7 @@ pub(crate) fn find_all<'py>(
     values: PyBackedBytes,
     distance: u32,
     blocks: Option<u32>,
-) -> PyResult<Columns<'py, 3>> {
+) -> PyResult<Three<'py>> {
     let found = detached(py, || {
         let mut pairs: Vec<(u64, u64)> = Vec::new();
         each(&values, distance, blocks, |found| {
@@ -65,7 +59,7 @@ pub(crate) fn find_all<'py>(
         }
         Ok(columns)
     })?;
-    Ok(columns(py, found))
+    Ok(three(py, found))
 }
 
 /// All clusters, ascending: the values of all of them, and where each begins.
@@ -75,7 +69,7 @@ pub(crate) fn find_clusters<'py>(
     values: PyBackedBytes,
     distance: u32,
     blocks: Option<u32>,
-) -> PyResult<Columns<'py, 2>> {
+) -> PyResult<Two<'py>> {
     let found = detached(py, || {
         let mut clusters = Clusters::default();
         each(&values, distance, blocks, |found| clusters.add(found))?;
@@ -90,7 +84,7 @@ pub(crate) fn find_clusters<'py>(
         }
         Ok(columns)
     })?;
-    Ok(columns(py, found))
+    Ok(two(py, found))
 }
 
 /// Hamming distances of two columns, row by row.
@@ -141,11 +135,7 @@ impl FixedTables {
     }
 
     /// Number of the query, stored value, distance.
-    fn near_words<'py>(
-        &self,
-        py: Python<'py>,
-        queries: PyBackedBytes,
-    ) -> PyResult<Columns<'py, 3>> {
+    fn near_words<'py>(&self, py: Python<'py>, queries: PyBackedBytes) -> PyResult<Three<'py>> {
         let found = detached(py, || {
             let queries: Vec<Fingerprint> = fingerprints(&queries)?;
             let mut rows = Vec::new();
@@ -162,6 +152,6 @@ impl FixedTables {
             }
             Ok(columns)
         })?;
-        Ok(columns(py, found))
+        Ok(three(py, found))
     }
 }

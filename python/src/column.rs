@@ -3,12 +3,11 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyBytes;
 
 use crate::errors::{Failure, detached};
 use crate::evidence::{self, Body, Kind};
 use crate::page::Content;
-use crate::words::{Words, words};
+use crate::words::{Two, Words, two, words};
 
 /// Runs `work` on each item, in order, on as many threads as asked for.
 pub(crate) fn parallel<I: Sync, O: Send>(
@@ -58,25 +57,25 @@ fn kind(name: Option<&str>) -> Result<Option<Kind>, Failure> {
     }
 }
 
-/// Fingerprints and content words of texts.
+/// Fingerprints and content words of texts, each with its address if that is known.
 fn of_bodies(
-    bodies: &[Body<'_>],
+    bodies: &[(Body<'_>, Option<&[u8]>)],
     kind_name: Option<&str>,
     recipe: Option<&str>,
     threads: usize,
-) -> Result<(Words, Words), Failure> {
+) -> Result<[Words; 2], Failure> {
     let recipe = evidence::recipe(recipe)?;
     let kind = kind(kind_name)?;
-    let done = parallel(bodies, threads, |_, body| {
+    let done = parallel(bodies, threads, |_, (body, url)| {
         let body = Body { kind: kind.unwrap_or(body.kind), ..*body };
-        evidence::fingerprint_of(&body, recipe)
+        evidence::fingerprint_of(&body, *url, recipe)
     })?;
     let (mut fingerprints, mut tokens) = (Words::default(), Words::default());
     for (fingerprint, count) in done {
         fingerprints.push(fingerprint.bits());
         tokens.push(count.into());
     }
-    Ok((fingerprints, tokens))
+    Ok([fingerprints, tokens])
 }
 
 /// The rows of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
@@ -96,26 +95,32 @@ pub(crate) fn rows<'a>(
     }))
 }
 
-type TwoColumns<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
-
 /// The fingerprints of a column as Arrow holds it: the values one after the other, and 64-bit offsets.
+/// The pages' addresses are such a column too.
 #[pyfunction]
-#[pyo3(signature = (data, offsets, *, decoded, kind=None, recipe=None, threads=0))]
+#[pyo3(signature = (data, offsets, *, decoded, urls=None, kind=None, recipe=None, threads=0))]
+#[expect(clippy::too_many_arguments, reason = "they are named where they are given")]
 pub(crate) fn column_fingerprints<'py>(
     py: Python<'py>,
     data: PyBackedBytes,
     offsets: PyBackedBytes,
     decoded: bool,
+    urls: Option<(PyBackedBytes, PyBackedBytes)>,
     kind: Option<&str>,
     recipe: Option<&str>,
     threads: usize,
-) -> PyResult<TwoColumns<'py>> {
-    let (fingerprints, tokens) = detached(py, || {
-        let bodies = rows(&data, &offsets)?.map(|row| Ok(Body::new(row?, decoded)));
-        let bodies = bodies.collect::<Result<Vec<_>, Failure>>()?;
+) -> PyResult<Two<'py>> {
+    let found = detached(py, || {
+        let bodies = rows(&data, &offsets)?.map(|row| Ok((Body::new(row?, decoded), None)));
+        let mut bodies = bodies.collect::<Result<Vec<_>, Failure>>()?;
+        if let Some((data, offsets)) = &urls {
+            for (body, url) in bodies.iter_mut().zip(rows(data, offsets)?) {
+                body.1 = Some(url?);
+            }
+        }
         of_bodies(&bodies, kind, recipe, threads)
     })?;
-    Ok((PyBytes::new(py, &fingerprints.into_bytes()), PyBytes::new(py, &tokens.into_bytes())))
+    Ok(two(py, found))
 }
 
 /// The fingerprints of strings or bytes in a list.
@@ -127,13 +132,13 @@ pub(crate) fn list_fingerprints<'py>(
     kind: Option<&str>,
     recipe: Option<&str>,
     threads: usize,
-) -> PyResult<TwoColumns<'py>> {
+) -> PyResult<Two<'py>> {
     let contents = contents(py, &texts)?;
-    let (fingerprints, tokens) = detached(py, || {
-        let bodies: Vec<Body<'_>> = contents.iter().map(Content::body).collect();
+    let found = detached(py, || {
+        let bodies: Vec<_> = contents.iter().map(|content| (content.body(), None)).collect();
         of_bodies(&bodies, kind, recipe, threads)
     })?;
-    Ok((PyBytes::new(py, &fingerprints.into_bytes()), PyBytes::new(py, &tokens.into_bytes())))
+    Ok(two(py, found))
 }
 
 /// Strings or bytes; what is neither is named by its position.

@@ -139,12 +139,15 @@ impl Evidence {
     }
 }
 
-/// A page's fingerprint and its number of content words.
+/// A page's fingerprint and its number of content words. Without an address, or with one that is none,
+/// its links are resolved against [`BASE`].
 pub(crate) fn fingerprint_of(
     body: &Body<'_>,
+    url: Option<&[u8]>,
     recipe: Recipe,
 ) -> Result<(Fingerprint, u32), Failure> {
-    let document = body.document(None)?;
+    let url = url.and_then(|url| Url::parse(std::str::from_utf8(url).ok()?).ok());
+    let document = body.document(url.as_ref())?;
     let basis = document.basis(|bytes| HASH.hash(bytes));
     Ok((fingerprint(&document, &basis, recipe), basis.features.tokens))
 }

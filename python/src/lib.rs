@@ -30,7 +30,7 @@ mod _hapax {
         Block, Page, examples, extract, extract_plain, fingerprint, response_fingerprint, split_url,
     };
     #[pymodule_export]
-    use crate::rank::{column_ranks, ranks};
+    use crate::rank::column_ranks;
     #[pymodule_export]
     use crate::store::PyStore;
     #[pymodule_export]
@@ -43,7 +43,6 @@ mod _hapax {
         module.add("RECIPE", hapax_extract::RECIPE)?;
         module.add("RECIPES", names)?;
         module.add("MAX_DISTANCE", hapax_dedup::MAX_DISTANCE)?;
-        module.add("RANK_WIDTH", crate::rank::WIDTH)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -235,24 +235,28 @@ pub(crate) fn fingerprint(
 ) -> PyResult<u64> {
     let content = Content::of(text)?;
     detached(py, || {
-        let (found, _) = evidence::fingerprint_of(&content.body(), evidence::recipe(recipe)?)?;
+        let (found, _) =
+            evidence::fingerprint_of(&content.body(), None, evidence::recipe(recipe)?)?;
         Ok(found.bits())
     })
 }
 
-/// Fingerprint and content words of a response's body; `None` for what is no text.
+/// Fingerprint and content words of a response's body; `None` for what is no text. An address that is
+/// none counts as not given: archives hold such.
 #[pyfunction]
-#[pyo3(signature = (body, content_type=None, *, recipe=None))]
+#[pyo3(signature = (body, content_type=None, *, url=None, recipe=None))]
 pub(crate) fn response_fingerprint(
     py: Python<'_>,
     body: PyBackedBytes,
     content_type: Option<&str>,
+    url: Option<&str>,
     recipe: Option<&str>,
 ) -> PyResult<Option<(u64, u32)>> {
     detached(py, || {
         let Some(kind) = Kind::of_response(content_type, &body) else { return Ok(None) };
         let body = Body { kind, bytes: &body, content_type, decoded: false };
-        let (found, tokens) = evidence::fingerprint_of(&body, evidence::recipe(recipe)?)?;
+        let url = url.map(str::as_bytes);
+        let (found, tokens) = evidence::fingerprint_of(&body, url, evidence::recipe(recipe)?)?;
         Ok(Some((found.bits(), tokens)))
     })
 }

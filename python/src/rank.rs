@@ -5,7 +5,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use url::Url;
 
-use crate::column::{parallel, rows};
+use crate::column::rows;
 use crate::errors::{Failure, detached};
 use crate::words::Words;
 
@@ -34,8 +34,8 @@ fn is_version(url: &Url) -> bool {
 }
 
 /// A string that sorts before those of worse addresses: https, no version for printers or phones, few
-/// parameters, short path, then the address itself, which stands behind the first [`WIDTH`] bytes.
-pub(crate) fn rank(address: &str) -> String {
+/// parameters, short path, then the address itself.
+fn rank(address: &str) -> String {
     let url = Url::parse(address).ok();
     let url = url.as_ref();
     let plain_http = url.is_none_or(|url| url.scheme() != "https");
@@ -46,15 +46,6 @@ pub(crate) fn rank(address: &str) -> String {
     });
     let (parameters, path) = (parameters.min(99_999), path.min(9_999_999));
     format!("{}{}{parameters:05}{path:07} {address}", u8::from(plain_http), u8::from(version))
-}
-
-/// Bytes of a rank before the address.
-pub(crate) const WIDTH: usize = 15;
-
-/// The ranks of many addresses.
-#[pyfunction]
-pub(crate) fn ranks(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<String>> {
-    detached(py, || parallel(&urls, 1, |_, url| Ok(rank(url))))
 }
 
 /// The ranks of a column as Arrow holds it, as such a column.

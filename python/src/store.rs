@@ -16,7 +16,7 @@ use crate::errors::{Failure, detached};
 use crate::evidence;
 use crate::page::{Content, Page, parse_url};
 use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
-use crate::words::{Words, fingerprint, fingerprints};
+use crate::words::{Three, Words, fingerprint, fingerprints, three};
 
 /// Documents, looked up by fingerprint and sketch, each stored once.
 #[pyclass(frozen, subclass, name = "Store", module = "hapax._hapax")]
@@ -88,26 +88,41 @@ impl<'a> Offer<'a> {
 }
 
 impl Read<'_> {
-    fn document<'k>(&self, key: &'k [u8], url: Option<&Url>, time: u64) -> Document<'k> {
+    fn document<'k>(&self, key: &'k [u8], address: &Address, time: u64) -> Document<'k> {
         let page: &Page = match self {
             Self::Fingerprint(value) => {
-                let site = evidence::site_of(url, key);
+                let site = evidence::site_of(address.url(None), key);
                 return Document { site, time, ..Document::new(key, *value) };
             }
             Self::Own(page) => page,
             Self::Given(page) => page,
         };
-        let url = page.url.as_ref().or(url);
-        page.evidence.document(key, url, time)
+        page.evidence.document(key, address.url(page.url.as_ref()), time)
     }
 }
 
-/// The caller's URL, or the key if it is one.
-fn url_of(url: Option<Url>, key: &[u8]) -> Option<Url> {
-    url.or_else(|| {
-        let url = Url::parse(std::str::from_utf8(key).ok()?).ok()?;
-        ["http", "https", "file"].contains(&url.scheme()).then_some(url)
-    })
+/// Where a document stands.
+struct Address {
+    /// As the caller says.
+    told: Option<Url>,
+    /// The key, if it is an address.
+    key: Option<Url>,
+}
+
+impl Address {
+    fn of(told: Option<Url>, key: &[u8]) -> Self {
+        let of_key = || {
+            let url = Url::parse(std::str::from_utf8(key).ok()?).ok()?;
+            ["http", "https", "file"].contains(&url.scheme()).then_some(url)
+        };
+        let key = if told.is_none() { of_key() } else { None };
+        Self { told, key }
+    }
+
+    /// The caller's, then the page's, then the key.
+    fn url<'a>(&'a self, page: Option<&'a Url>) -> Option<&'a Url> {
+        self.told.as_ref().or(page).or(self.key.as_ref())
+    }
 }
 
 #[pymethods]
@@ -177,8 +192,9 @@ impl PyStore {
         self.store.read().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
-    fn __len__(&self) -> PyResult<usize> {
-        Ok(usize::try_from(self.open()?.len()).unwrap_or(usize::MAX))
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let store = self.open()?;
+        detached(py, move || Ok(usize::try_from(store.len()).unwrap_or(usize::MAX)))
     }
 
     fn __bool__(&self) -> bool {
@@ -186,8 +202,9 @@ impl PyStore {
     }
 
     #[getter]
-    fn duplicates(&self) -> PyResult<u64> {
-        Ok(self.open()?.duplicates())
+    fn duplicates(&self, py: Python<'_>) -> PyResult<u64> {
+        let store = self.open()?;
+        detached(py, move || Ok(store.duplicates()))
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -206,9 +223,9 @@ impl PyStore {
         let store = self.open()?;
         let (key, url, offer) = (Content::of(key)?, parse_url(url)?, Offer::of(content)?);
         detached(py, || {
-            let url = url_of(url, key.bytes());
-            let read = offer.read(self, url.as_ref())?;
-            Ok(store.offer(&read.document(key.bytes(), url.as_ref(), time))?.into())
+            let address = Address::of(url, key.bytes());
+            let read = offer.read(self, address.url(None))?;
+            Ok(store.offer(&read.document(key.bytes(), &address, time))?.into())
         })
     }
 
@@ -235,15 +252,17 @@ impl PyStore {
             })?);
         }
         detached(py, || {
-            let urls: Vec<Option<Url>> = keys.iter().map(|key| url_of(None, key.bytes())).collect();
-            let items: Vec<(&Offer<'_>, Option<&Url>)> =
-                offers.iter().zip(urls.iter().map(Option::as_ref)).collect();
-            let reads = parallel(&items, threads, |_, (offer, url)| offer.read(self, *url))?;
+            let addresses: Vec<Address> =
+                keys.iter().map(|key| Address::of(None, key.bytes())).collect();
+            let items: Vec<(&Offer<'_>, &Address)> = offers.iter().zip(&addresses).collect();
+            let reads = parallel(&items, threads, |_, (offer, address)| {
+                offer.read(self, address.url(None))
+            })?;
             let documents: Vec<Document<'_>> = reads
                 .iter()
                 .zip(&keys)
-                .zip(&urls)
-                .map(|((read, key), url)| read.document(key.bytes(), url.as_ref(), time))
+                .zip(&addresses)
+                .map(|((read, key), address)| read.document(key.bytes(), address, time))
                 .collect();
             let verdicts = store.offer_many(&documents)?;
             Ok(verdicts.into_iter().map(PyVerdict::from).collect())
@@ -261,9 +280,9 @@ impl PyStore {
         let store = self.open()?;
         let (url, offer) = (parse_url(url)?, Offer::of(content)?);
         detached(py, || {
-            let url = url_of(url, key.as_bytes());
-            let read = offer.read(self, url.as_ref())?;
-            let found = store.matches(&read.document(key.as_bytes(), url.as_ref(), 0))?;
+            let address = Address::of(url, key.as_bytes());
+            let read = offer.read(self, address.url(None))?;
+            let found = store.matches(&read.document(key.as_bytes(), &address, 0))?;
             Ok(found.into_iter().map(PyNeighbour::from).collect())
         })
     }
@@ -274,11 +293,7 @@ impl PyStore {
     }
 
     /// Number of the query, document, distance.
-    fn near_words<'py>(
-        &self,
-        py: Python<'py>,
-        queries: PyBackedBytes,
-    ) -> PyResult<[Bound<'py, PyBytes>; 3]> {
+    fn near_words<'py>(&self, py: Python<'py>, queries: PyBackedBytes) -> PyResult<Three<'py>> {
         let store = self.open()?;
         let columns = detached(py, || {
             let queries = fingerprints(&queries)?;
@@ -296,7 +311,7 @@ impl PyStore {
             }
             Ok(columns)
         })?;
-        Ok(columns.map(|column| PyBytes::new(py, &column.into_bytes())))
+        Ok(three(py, columns))
     }
 
     fn id_of(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
@@ -328,14 +343,17 @@ impl PyStore {
     fn commit(&self, py: Python<'_>, payload: Option<PyBackedBytes>) -> PyResult<()> {
         let store = self.open()?;
         detached(py, || {
-            let payload = payload.map_or_else(|| store.payload(), |payload| payload.to_vec());
-            Ok(store.commit(&payload)?)
+            match payload {
+                Some(payload) => Ok(store.commit(&payload)?),
+                None => Ok(store.commit_keeping_payload()?),
+            }
         })
     }
 
     #[getter]
     fn payload<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &self.open()?.payload()))
+        let store = self.open()?;
+        Ok(PyBytes::new(py, &detached(py, move || Ok(store.payload()))?))
     }
 
     fn compact(&self, py: Python<'_>) -> PyResult<()> {
@@ -362,11 +380,12 @@ impl PyStore {
         })
     }
 
-    fn __repr__(&self) -> String {
-        match self.open() {
-            Ok(store) => format!("Store(recipe={:?}, documents={})", self.recipe, store.len()),
-            Err(_) => format!("Store(recipe={:?}, closed)", self.recipe),
-        }
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let Ok(store) = self.open() else {
+            return Ok(format!("Store(recipe={:?}, closed)", self.recipe));
+        };
+        let documents = detached(py, move || Ok(store.len()))?;
+        Ok(format!("Store(recipe={:?}, documents={documents})", self.recipe))
     }
 }
 

@@ -4,6 +4,7 @@
 use hapax_dedup::Fingerprint;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use crate::errors::Failure;
 
@@ -30,6 +31,19 @@ pub(crate) fn fingerprint(value: &Bound<'_, PyAny>) -> PyResult<Fingerprint> {
         })?,
     };
     Ok(Fingerprint::from_bits(bits))
+}
+
+pub(crate) type Two<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+pub(crate) type Three<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+pub(crate) fn two(py: Python<'_>, columns: [Words; 2]) -> Two<'_> {
+    let [a, b] = columns.map(|column| PyBytes::new(py, &column.into_bytes()));
+    (a, b)
+}
+
+pub(crate) fn three(py: Python<'_>, columns: [Words; 3]) -> Three<'_> {
+    let [a, b, c] = columns.map(|column| PyBytes::new(py, &column.into_bytes()));
+    (a, b, c)
 }
 
 /// Columns of 64-bit numbers, filled row by row.

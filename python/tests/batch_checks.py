@@ -105,7 +105,7 @@ def check_pages(output: Path, with_empty: bool = True) -> None:
 
 def warc_input(path: Path, packed: bool) -> None:
     """The pages as responses, in encodings of several kinds, among records of other types."""
-    records = [_record("warcinfo", None, b"software: test\r\n")]
+    records = [record("warcinfo", None, b"software: test\r\n")]
     for number, (url, html) in enumerate(PAGES.items()):
         body, head = html.encode(), b"Content-Type: text/html; charset=utf-8\r\n"
         if number % 4 == 1:
@@ -116,16 +116,16 @@ def warc_input(path: Path, packed: bool) -> None:
             parts = [body[:100], body[100:]]
             body = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
             head += b"Transfer-Encoding: chunked\r\n"
-        records.append(_record("request", url, b"GET / HTTP/1.1\r\n\r\n"))
-        records.append(_record("response", url, b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + body))
+        records.append(record("request", url, b"GET / HTTP/1.1\r\n\r\n"))
+        records.append(record("response", url, b"HTTP/1.1 200 OK\r\n" + head + b"\r\n" + body))
     gone = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<p>" + RIVER.encode()
     picture = b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n" + b"\x89PNG" * 9
-    records.append(_record("response", "http://a.example/gone", gone))
-    records.append(_record("response", "http://a.example/picture", picture))
+    records.append(record("response", "http://a.example/gone", gone))
+    records.append(record("response", "http://a.example/picture", picture))
     path.write_bytes(b"".join(gzip.compress(r) if packed else r for r in records))
 
 
-def _record(kind: str, url: str | None, block: bytes) -> bytes:
+def record(kind: str, url: str | None, block: bytes) -> bytes:
     target = f"WARC-Target-URI: {url}\r\n" if url else ""
     head = f"WARC/1.1\r\nWARC-Type: {kind}\r\n{target}WARC-Date: 2026-11-20T00:00:00Z\r\n"
     return f"{head}Content-Length: {len(block)}\r\n\r\n".encode() + block + b"\r\n\r\n"

@@ -19,7 +19,7 @@ fi
 [ -x "$folder/bin/python" ] || "${PYTHON:-python3}" -m venv "$folder"
 bin=$(cd "$folder/bin" && pwd)
 # pyspark comes as source of 400 MB: it is installed once.
-"$bin/pip" install --quiet "pytest>=8" scrapy numpy pyarrow "pandas>=2.2" datafusion pyspark==4.3.0 ruff mypy
+"$bin/pip" install --quiet "pytest>=8" scrapy numpy "pyarrow>=16" "pandas>=2.2" "brotli>=1.2" zstandard datafusion pyspark==4.3.0 ruff mypy
 "$bin/pip" install --quiet --force-reinstall --no-deps .
 if [ -z "${HAPAX_CRAWL:-}" ] && [ -x ../target/release/crawl ]; then
     HAPAX_CRAWL=$(cd ../target/release && pwd)/crawl

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib.metadata import requires
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +104,13 @@ def test_columns_are_read_at_once() -> None:
     assert len(hapax.fingerprints(pa.array([], pa.string()))) == 0
     counts = hapax.fingerprints_and_tokens(["", texts[0]])[1]
     assert counts[0] == 0 and counts[1] > 100
+
+
+def test_arrow_is_new_enough_for_views() -> None:
+    needed = [need for need in requires("hapax") if need.startswith("pyarrow")]
+    bounds = [re.match(r"pyarrow>=(\d+)", need) for need in needed]
+    assert len(bounds) >= 3
+    assert all(bound is not None and int(bound[1]) >= 16 for bound in bounds), needed
 
 
 def test_the_kind_may_be_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -9,11 +10,14 @@ import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import hapax
 from conftest import article, page
+from hapax import directory
 from hapax.directory import DataDirectory
 
 pytest.importorskip("scrapy")
@@ -173,3 +177,99 @@ def test_keys_of_a_crawl_survive_a_commit(tmp_path: Path) -> None:
     data.close()
     with hapax.Store(tmp_path / "dedup") as store:
         assert json.loads(store.payload) == {"warc_length": 77, "discarded": 0}
+
+
+class FullDisk:
+    """A file of which half a line is written before the disk is full."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        if len(data) < 100:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return self._file.write(data[: len(data) // 2])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def test_a_line_that_cannot_be_written_is_undone(tmp_path: Path) -> None:
+    data = DataDirectory(tmp_path)
+
+    def offer(number: int) -> Any:
+        return data.offer(hapax.extract_plain(article(1), url=f"http://h/{number}"))
+
+    offer(1), offer(2)
+    data.commit()
+    log = tmp_path / "discarded.jsonl"
+    whole = log.read_bytes()
+    data._log._file = FullDisk(data._log._file)
+    with pytest.raises(hapax.HapaxError, match=r"No space left.*discarded\.jsonl"):
+        offer(3)
+    data._log._file = data._log._file._file
+    assert log.read_bytes() == whole
+    for call in (data.commit, lambda: offer(4), data.close):
+        with pytest.raises(hapax.HapaxError, match="nothing is committed any more"):
+            call()
+    assert log.read_bytes() == whole
+    data = DataDirectory(tmp_path)
+    verdict, line = offer(3)
+    assert verdict.is_duplicate and line is not None
+    data.close()
+    assert [row["url"] for row in read(log)] == ["http://h/2", "http://h/3"]
+
+
+def test_the_cache_of_texts_counts_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "CACHE_BYTES", 3000)
+    texts = directory._Texts()
+    texts.put(1, "天" * 1000)
+    texts.put(2, "天" * 1000)
+    assert texts.get(1) is None and texts.get(2) is not None
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Any:
+    from scrapy.settings import Settings
+
+    from hapax.scrapy import DuplicatesPipeline
+
+    settings = Settings({"HAPAX_DATA": str(tmp_path / "data")})
+    crawler: Any = SimpleNamespace(settings=settings, stats=None)
+    return DuplicatesPipeline(crawler)
+
+
+def test_a_text_may_be_bytes(pipeline: Any) -> None:
+    from scrapy.exceptions import DropItem
+
+    text = "Élan vital, ça va très bien à l'été. " + article(1)
+    pipeline.open_spider()
+    try:
+        item = {"url": "http://h/1", "text": text}
+        assert pipeline.process_item(item) == item
+        for number, content in enumerate((text.encode(), bytearray(text.encode())), 2):
+            with pytest.raises(DropItem):
+                pipeline.process_item({"url": f"http://h/{number}", "text": content})
+    finally:
+        pipeline.close_spider()
+    rows = read(Path(pipeline.path) / "discarded.jsonl")
+    assert [row["fingerprint"] for row in rows] == [f"{hapax.fingerprint(text):016x}"] * 2
+    assert [row["kind"] for row in rows] == ["exact", "exact"]
+
+
+def test_commits_that_fail_are_said(
+    pipeline: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(data: DataDirectory) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DataDirectory, "commit", fail)
+        pipeline.open_spider()
+        # As the reactor calls it.
+        pipeline._timer()
+    assert "a commit failed: [Errno 28] No space left" in caplog.text
+    with pytest.raises(hapax.HapaxError, match="a commit failed"):
+        pipeline.close_spider()
+    # It was closed all the same.
+    DataDirectory(pipeline.path).close()

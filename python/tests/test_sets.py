@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import json
+import pickle
+from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +15,7 @@ import pytest
 
 import hapax
 from conftest import lines, planted
+from hapax import _hapax
 
 
 def slowly(values: list[int], distance: int) -> list[tuple[int, int]]:
@@ -88,6 +93,39 @@ def test_tables_find_what_is_near() -> None:
     ]
     assert sorted(zip(found.query.tolist(), found.value.tolist(), strict=True)) == sorted(expected)
     assert hapax.near([1], [0, 7, 255], distance=1).value.tolist() == [0]
+
+
+def test_clusters_are_copied_and_unpacked() -> None:
+    clusters = hapax.find_clusters([0, 1, 15 << 40, 31 << 40])
+    expected = [[0, 1], [15 << 40, 31 << 40]]
+    copies = (copy.copy(clusters), copy.deepcopy(clusters), pickle.loads(pickle.dumps(clusters)))
+    for same in (clusters, *copies):
+        first, second = same
+        assert [first.tolist(), second.tolist()] == expected
+        assert same.starts.tolist() == [0, 2, 4] and len(same) == 2
+    with pytest.raises(FrozenInstanceError):
+        clusters.members = []
+
+
+def test_the_extension_is_what_its_stub_says() -> None:
+    numbers = np.array([0, 1], dtype="<u8").tobytes()
+    store = hapax.Store(recipe="own")
+    for answer, columns in (
+        (_hapax.find_all(numbers, 3, None), 3),
+        (_hapax.find_clusters(numbers, 3, None), 2),
+        (_hapax.FixedTables(numbers, 3, None).near_words(numbers), 3),
+        (store.near_words(numbers), 3),
+        (_hapax.list_fingerprints([""]), 2),
+    ):
+        assert type(answer) is tuple and len(answer) == columns
+        assert all(type(column) is bytes for column in answer)
+    stub = ast.parse((Path(hapax.__file__).parent / "_hapax.pyi").read_text())
+    named = {node.name for node in stub.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+    named |= {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}
+    there = {name for name in dir(_hapax) if not name.startswith("__")} | {"__version__"}
+    assert named == there
+    # Nothing used them.
+    assert not {"ranks", "RANK_WIDTH"} & there
 
 
 def test_nothing_is_no_error() -> None:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from batch_checks import check_fingerprints, check_pages, fingerprint_input, page_input, warc_input
+from hapax.batch import __main__ as command
 
 HERE = Path(__file__).resolve().parent
 NEEDED = os.environ.get("CI") == "true"
@@ -115,9 +116,13 @@ def test_a_cluster_finds_what_one_machine_finds(master: str, tmp_path: Path, req
     check_fingerprints(values, tmp_path / "out", 3, run_binary)
     summary = json.loads(out.splitlines()[-1])
     assert summary["pages"] == len(values) and summary["rounds"] >= 2
-    assert not (tmp_path / "out" / "work").exists()
+    assert not (tmp_path / "out" / "hapax-work").exists()
     again = ("--input", tmp_path / "in.parquet", "--output", tmp_path / "out")
     assert "is there already" in submit("local[1]", *again, code=1)
+    (tmp_path / "out" / "pages" / "notes").write_text("mine")
+    said = submit("local[1]", *again, "--overwrite", code=1)
+    assert "pages is not what an earlier run wrote" in said
+    assert (tmp_path / "out" / "pairs" / "_SUCCESS").exists()
 
 
 def test_pages_and_archives_are_read_on_the_workers(master: str, tmp_path: Path) -> None:
@@ -125,6 +130,16 @@ def test_pages_and_archives_are_read_on_the_workers(master: str, tmp_path: Path)
     warc_input(tmp_path / "a.warc.gz", packed=True)
     # The same pages twice, by their URLs: each is in its cluster once more.
     places = [tmp_path / "pages.parquet", tmp_path / "a.warc.gz"]
-    submit(master, "--input", *places, "--output", tmp_path / "out")
+    from hapax.batch.engine_datafusion import is_output
+
+    # Over what an earlier run wrote, by another engine.
+    earlier = ["--input", str(places[0]), "--output", str(tmp_path / "out"), "--quiet"]
+    assert command.main(earlier) == 0
+    (tmp_path / "mine" / "hapax-work").mkdir(parents=True)
+    (tmp_path / "mine" / "notes").write_text("mine")
+    options = ("--work", tmp_path / "mine", "--overwrite")
+    submit(master, "--input", *places, "--output", tmp_path / "out", *options)
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes"]
+    assert all(is_output(str(tmp_path / "out" / name)) for name in ("pages", "pairs"))
     check_pages(tmp_path / "out")
     assert pq.read_table(tmp_path / "out" / "pages").num_rows == 7 + 7 + 2

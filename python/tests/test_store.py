@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -158,6 +160,58 @@ def test_threads_share_a_store() -> None:
         thread.join()
     assert verdicts.count("new") == 40
     assert verdicts.count("duplicate") == 120
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [len, repr, lambda store: store.duplicates, lambda store: store.payload],
+    ids=["len", "repr", "duplicates", "payload"],
+)
+def test_other_threads_run_while_a_store_is_asked(ask: Callable[[hapax.Store], object]) -> None:
+    store = hapax.Store(recipe="own")
+    values = np.random.default_rng(1).integers(0, 1 << 63, 300_000).tolist()
+    keys = [str(number) for number in range(len(values))]
+    writer = threading.Thread(target=store.offer_list, args=(keys, values))
+    ticks: list[float] = []
+    done = threading.Event()
+
+    def tick() -> None:
+        while not done.wait(0.001):
+            ticks.append(time.monotonic())
+
+    ticking = threading.Thread(target=tick)
+    ticking.start()
+    writer.start()
+    # The question that waits for the writer.
+    longest = (0.0, 0.0)
+    while writer.is_alive():
+        started = time.monotonic()
+        ask(store)
+        longest = max(longest, (time.monotonic() - started, started))
+    done.set()
+    writer.join()
+    ticking.join()
+    took, started = longest
+    assert took > 0.1
+    meanwhile = sum(started < at < started + took for at in ticks)
+    assert meanwhile > took * 50, f"{meanwhile} ticks in {took:.2f} s"
+
+
+def test_the_address_that_is_told_comes_first() -> None:
+    def threshold(key: str, own: str | None, told: str | None) -> float:
+        store = hapax.Store()
+        store.offer("first", hapax.extract_plain(article(1), url="http://a.example/1"))
+        near = hapax.extract_plain(f"{article(1)} It was printed today.", url=own)
+        (match,) = store.matches(near, key=key, url=told)
+        verdict = store.offer(key, near, url=told)
+        assert verdict.of.similarity_threshold == match.similarity_threshold
+        return verdict.of.similarity_threshold
+
+    here, there = "http://a.example/2", "http://b.example/2"
+    same, other = threshold(here, None, None), threshold(there, None, None)
+    assert same != other
+    assert threshold(there, here, None) == threshold(there, there, here) == same
+    assert threshold(here, there, None) == threshold(here, here, there) == other
 
 
 def test_verdicts_are_those_of_the_binary(run_binary, tmp_path: Path) -> None:

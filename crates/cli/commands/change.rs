@@ -95,7 +95,8 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
         for row in wanted(&rows, &args.list)? {
             let restored = rows.decisions.restored(row.id).is_some();
             let alias = rows.entry(&row)?.kind == "alias";
-            if restored == args.undo && !alias && !rows.decisions.took_over(row.id) {
+            let gone = rows.decisions.ended(row.id) || rows.decisions.took_over(row.id);
+            if restored == args.undo && !alias && !gone {
                 ids.push(row.id);
             }
         }

@@ -1,19 +1,21 @@
 //! `crawl check`: every stored byte, and the stores against each other.
 
 use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hapax_dedup::{Error, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc;
+use hapax_frontier::{DiskFrontier, Frontier};
 use hapax_index::Searcher;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::print;
-use crate::data::must_exist;
-use crate::exit::{COMPLETE, DAMAGED, code_of};
-use crate::output::{bytes, escape};
+use crate::data::{must_exist, saved};
+use crate::exit::{COMPLETE, DAMAGED, USAGE, code_of, coded};
+use crate::output::{bytes, escape, number};
 
 /// Blocks of records are read and thrown away up to any length.
 const MAX_BLOCK: u64 = 64 << 20;
@@ -28,6 +30,10 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let mut parts = Vec::new();
     let dedup = data.join("dedup");
+    let saved = saved(data)?;
+    if saved.is_none() && !dedup.exists() {
+        return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
+    }
     let store = match Store::open_existing(&dedup, options(Recipe::default().name())) {
         // Whatever it was made by is checked.
         Err(Error::Recipe { stored, .. }) => Store::open_existing(&dedup, options(&stored)),
@@ -46,8 +52,21 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             });
             parts.push(Part { name: "dedup", result });
             let index = data.join("index");
+            let wanted =
+                saved.is_some_and(|saved| !saved.settings.no_index && !saved.settings.links_only);
             if index.exists() {
                 parts.push(Part { name: "index", result: check_index(&index, &store) });
+            } else if wanted && !store.is_empty() {
+                parts.push(Part { name: "index", result: Err(coded(DAMAGED, "it is missing")) });
+            }
+            match serde_json::from_slice(&store.payload()) {
+                Ok(position) => parts.extend(check_logs(data, &position)),
+                // A store that no crawl has written.
+                Err(_) if store.payload().is_empty() => {}
+                Err(error) => {
+                    let result = Err(coded(DAMAGED, format!("its positions: {error}")));
+                    parts.push(Part { name: "dedup", result });
+                }
             }
         }
         // Another process at work is no damage.
@@ -57,6 +76,18 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     let pages = data.join("pages");
     if pages.exists() {
         parts.push(Part { name: "pages", result: check_warc(&pages) });
+    }
+    let frontier = data.join("frontier");
+    if frontier.exists() {
+        let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
+        let result = match opened {
+            Err(error @ hapax_frontier::Error::Locked(_)) => return Err(error.into()),
+            opened => opened.map_err(Into::into).map(|frontier| {
+                let counts = frontier.counts();
+                format!("{} URLs, {} of them queued", number(counts.known), number(counts.queued))
+            }),
+        };
+        parts.push(Part { name: "frontier", result });
     }
     report(&parts, json)
 }
@@ -81,7 +112,7 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
         let mark = |part: &Part| if part.result.is_ok() { "ok     " } else { "DAMAGED" };
         let lines = parts
             .iter()
-            .map(|part| format!("{} {:<6} {}\n", mark(part), part.name, escape(&say(part))));
+            .map(|part| format!("{} {:<9} {}\n", mark(part), part.name, escape(&say(part))));
         lines.collect()
     };
     print(text.as_bytes())?;
@@ -90,11 +121,67 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
 }
 
+/// The logs and the archive as far as the store's last commit knows them.
+fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
+    let said = |name: &str| position[name].as_u64().unwrap_or(0);
+    let mut parts: Vec<Part> = ["discarded", "decisions", "skipped"]
+        .into_iter()
+        .map(|name| {
+            let path = data.join(format!("{name}.jsonl"));
+            Part { name, result: check_log(&path, said(name)) }
+        })
+        .collect();
+    if said("warc_length") > 0 {
+        let path = data.join(format!("pages/pages-{:05}.warc.gz", said("warc_file")));
+        let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
+        if length < said("warc_length") {
+            let result = Err(coded(
+                DAMAGED,
+                format!("{}: {length} of {} bytes", path.display(), said("warc_length")),
+            ));
+            parts.push(Part { name: "pages", result });
+        }
+    }
+    parts
+}
+
+/// Whether every line up to `length` is whole.
+fn check_log(path: &Path, length: u64) -> Result<String> {
+    let wrong = |what: String| coded(DAMAGED, format!("{}: {what}", path.display()));
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound && length == 0 => {
+            return Ok("no lines".to_owned());
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Err(wrong("it is missing".to_owned()));
+        }
+        file => file?,
+    };
+    let there = file.metadata()?.len();
+    if there < length {
+        return Err(wrong(format!("{there} of {length} bytes")));
+    }
+    let mut input = BufReader::new(file.take(length));
+    let (mut line, mut lines) = (Vec::new(), 0u64);
+    loop {
+        line.clear();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(format!("{} lines", number(lines)));
+        }
+        lines += 1;
+        if !line.ends_with(b"\n") || serde_json::from_slice::<Value>(&line).is_err() {
+            return Err(wrong(format!("line {lines} cannot be read")));
+        }
+    }
+}
+
 /// The index's own checksums, and each of its pages against the store.
 fn check_index(folder: &Path, store: &Store) -> Result<String> {
     let searcher = Searcher::open(folder, jieba)?;
     let damaged = searcher.damaged_files()?;
-    anyhow::ensure!(damaged.is_empty(), "damaged files: {}", damaged.join(", "));
+    if !damaged.is_empty() {
+        return Err(coded(DAMAGED, format!("damaged files: {}", damaged.join(", "))));
+    }
     let mut found = 0;
     for record in store.snapshot().records() {
         let record = record?;
@@ -104,16 +191,17 @@ fn check_index(folder: &Path, store: &Store) -> Result<String> {
         if let Some(page) = searcher.page(record.id)? {
             found += 1;
             let url = String::from_utf8_lossy(&record.key);
-            anyhow::ensure!(
-                page.url == url || !url.starts_with("http"),
-                "page {} is {url} in the store and {} in the index",
-                record.id,
-                page.url
-            );
+            if page.url != url && url.starts_with("http") {
+                let (id, there) = (record.id, page.url);
+                let what = format!("page {id} is {url} in the store and {there} in the index");
+                return Err(coded(DAMAGED, what));
+            }
         }
     }
     let strangers = searcher.len() - found;
-    anyhow::ensure!(strangers == 0, "{strangers} pages of the index are not in the store");
+    if strangers > 0 {
+        return Err(coded(DAMAGED, format!("{strangers} pages of the index are not in the store")));
+    }
     Ok(format!("{found} pages, each known to the store"))
 }
 
@@ -127,10 +215,7 @@ fn check_warc(folder: &Path) -> Result<String> {
     let (mut records, mut size) = (0u64, 0u64);
     for path in &files {
         let wrong = |here: u64, error: &std::io::Error| {
-            crate::exit::coded(
-                DAMAGED,
-                format!("{}, after {here} records: {error}", path.display()),
-            )
+            coded(DAMAGED, format!("{}, after {here} records: {error}", path.display()))
         };
         let file = File::open(path)?;
         size += file.metadata()?.len();

@@ -1,8 +1,9 @@
 //! `crawl dedup`: documents in, verdicts out, for pipes and other languages.
 
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,7 +14,8 @@ use hapax_fetch::Response;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::item::Item;
+use super::input::read_line;
+use super::item::{Item, MAX_LINE};
 use super::pages::read_named;
 use crate::crawl::{
     Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document,
@@ -27,6 +29,8 @@ const BATCH: usize = 512;
 const BATCH_AGE: Duration = Duration::from_millis(50);
 /// So long a batch waits for a line that is on its way through the pipe.
 const PAUSE: Duration = Duration::from_millis(1);
+/// Bytes of lines that are read ahead, and one line more.
+const AHEAD: usize = 64 << 20;
 fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
     let (content_type, body) = item.body(read_named)?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
@@ -58,7 +62,8 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
     };
     let data = DataDir::open(root)?;
     let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
-    let lines = read_lines();
+    let ahead = Arc::new(AtomicUsize::new(0));
+    let lines = read_lines(Arc::clone(&ahead));
     let mut out = BufWriter::new(io::stdout().lock());
     let mut number = 0u64;
     let mut bad = false;
@@ -67,6 +72,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
         for line in batch(first, &lines) {
             number += 1;
             let line = line?;
+            ahead.fetch_sub(line.len(), Relaxed);
             if line.trim_ascii().is_empty() {
                 continue;
             }
@@ -147,18 +153,21 @@ fn key_of(committer: &mut Committer, id: u64) -> Result<String> {
 }
 
 /// Lines of stdin, read ahead by a thread of their own.
-fn read_lines() -> Receiver<io::Result<Vec<u8>>> {
+fn read_lines(ahead: Arc<AtomicUsize>) -> Receiver<io::Result<Vec<u8>>> {
     let (send, receive) = sync_channel(2 * BATCH);
     std::thread::spawn(move || {
         let mut input = BufReader::with_capacity(1 << 18, io::stdin());
         loop {
-            let mut line = Vec::new();
-            let read = input.read_until(b'\n', &mut line);
-            let line = match read {
-                Ok(0) => return,
-                Ok(_) => Ok(line),
+            // Lines that wait are few, or short.
+            while ahead.load(Relaxed) > AHEAD {
+                std::thread::sleep(PAUSE);
+            }
+            let line = match read_line(&mut input, MAX_LINE) {
+                Ok(None) => return,
+                Ok(Some(line)) => Ok(line),
                 Err(error) => Err(error),
             };
+            ahead.fetch_add(line.as_ref().map_or(0, Vec::len), Relaxed);
             if send.send(line).is_err() {
                 return;
             }

@@ -13,15 +13,29 @@ use super::main_job::{Run, resume, shown};
 use crate::args::Common;
 use crate::crawl::print_summary;
 use crate::data::DataDir;
+use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 
 /// Bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;
 
+/// Whether an earlier demo wrote this folder.
+fn is_demo(data: &DataDir) -> Result<bool> {
+    let local = |seed: &String| seed.starts_with("http://127.0.0.1:");
+    Ok(data.saved()?.is_some_and(|saved| saved.seeds.iter().all(local)))
+}
+
 pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     let folder = data
         .unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
     let data = DataDir::open(&folder)?;
+    if !data.is_empty()? && !is_demo(&data)? {
+        let folder = folder.display();
+        return Err(coded(
+            USAGE,
+            format!("{folder} is not empty: give the demo a folder of its own"),
+        ));
+    }
     data.clear()?;
     let mut listeners = Vec::new();
     for _ in HOSTS {
@@ -65,7 +79,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
     let summary = resume(&data, seeds, settings, Run::default(), common)?;
     if !common.quiet {
-        print_summary(&summary)?;
+        print_summary(&summary, false)?;
         let data = shown(&folder);
         writeln!(out, "\nTry next:")?;
         writeln!(out, "  crawl search lighthouse --data {data}")?;

@@ -10,7 +10,7 @@ use hapax_frontier::{DiskFrontier, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::crawl::{Rules, remembered_robots};
+use crate::crawl::{MAX_CRAWL_DELAY, Rules, names_host, remembered_robots};
 use crate::data::saved;
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{duration, escape};
@@ -163,7 +163,7 @@ impl Judge {
 
     fn robots(&self, url: &Url, report: &mut Report) {
         let host = host_key(url);
-        if self.ignore_robots.contains(&host) {
+        if names_host(&self.ignore_robots, url) {
             return report.say("robots.txt", "ignored, as --ignore-robots says");
         }
         let kept = self
@@ -194,6 +194,9 @@ impl Judge {
         report.say("robots.txt", format!("{says}{} ({from})", shown.unwrap_or_default()));
         if let Some(delay) = rules.crawl_delay {
             report.say("crawl-delay", duration(delay));
+            if delay > MAX_CRAWL_DELAY {
+                report.refuse("crawl-delay", format!("longer than {}", duration(MAX_CRAWL_DELAY)));
+            }
         }
         if !allowed {
             report

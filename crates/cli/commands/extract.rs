@@ -1,6 +1,6 @@
 //! `crawl extract` and `crawl fingerprint`.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::input::read;
-use crate::crawl::{HASH, Kind, fingerprint as fingerprint_by, read_document};
+use crate::crawl::{HASH, Kind, fingerprint as fingerprint_by, kind, read_document};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::escape;
 
@@ -20,7 +20,9 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
     each(files, |path, bytes, out| {
         let document = html(bytes)?;
         if text_only {
-            return Ok(writeln!(out, "{}", document.text)?);
+            let raw = !std::io::stdout().is_terminal();
+            let line = |line: &str| if raw { line.to_owned() } else { escape(line) };
+            return Ok(document.text.lines().try_for_each(|l| writeln!(out, "{}", line(l)))?);
         }
         let basis = document.basis(|bytes| HASH.hash(bytes));
         let blocks: Vec<Value> = document
@@ -50,12 +52,8 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
 
 pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     each(files, |path, bytes, out| {
-        let start = bytes.trim_ascii_start();
-        let document = if start.starts_with(b"<") {
-            html(bytes)?
-        } else {
-            read_document(Kind::Plain, &Url::parse(BASE)?, None, bytes)
-        };
+        let kind = kind(None, bytes).unwrap_or(Kind::Plain);
+        let document = read_document(kind, &Url::parse(BASE)?, None, bytes);
         let basis = document.basis(|bytes| HASH.hash(bytes));
         Ok(writeln!(
             out,

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use flate2::bufread::MultiGzDecoder;
 use hapax_dedup::{
     BatchOptions, Clusters, Fingerprint, Found, Layout, MAX_DISTANCE, Progress, Source, Spool,
     find_each,
@@ -130,6 +131,9 @@ fn read(path: &Path, memory: usize) -> Result<Input> {
         let file = File::open(path).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;
         (name, Box::new(BufReader::with_capacity(1 << 20, file)))
     };
+    if input.fill_buf().with_context(|| name.clone())?.starts_with(&[0x1f, 0x8b]) {
+        input = Box::new(BufReader::with_capacity(1 << 20, MultiGzDecoder::new(input)));
+    }
     let mut fingerprints = Vec::new();
     let mut spool: Option<Spool> = None;
     let mut line = Vec::new();

@@ -1,7 +1,7 @@
 //! Files as they are given to any command: gzipped ones are seen from their bytes.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
@@ -28,6 +28,27 @@ fn within(from: impl Read) -> io::Result<Vec<u8>> {
     gunzip(bytes)
 }
 
+/// The next line with its end; `None` after the last one. Of one that is longer than `max` one byte
+/// more than that is kept, and the rest is read over.
+pub(super) fn read_line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    if input.by_ref().take(max as u64 + 1).read_until(b'\n', &mut line)? == 0 {
+        return Ok(None);
+    }
+    if line.len() > max && !line.ends_with(b"\n") {
+        loop {
+            let piece = input.fill_buf()?;
+            let end = piece.iter().position(|&byte| byte == b'\n');
+            let (read, ends) = end.map_or((piece.len(), piece.is_empty()), |at| (at + 1, true));
+            input.consume(read);
+            if ends {
+                break;
+            }
+        }
+    }
+    Ok(Some(line))
+}
+
 /// Undoes gzip if the bytes are gzipped.
 fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
@@ -39,4 +60,19 @@ fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("larger than {MAX_FILE} bytes unpacked")));
     }
     Ok(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_read_over_and_the_next_one_is_whole() {
+        let mut input = io::BufReader::with_capacity(4, &b"short\n0123456789abcdef\nlast"[..]);
+        let mut next = || read_line(&mut input, 8).unwrap();
+        assert_eq!(next().as_deref(), Some(&b"short\n"[..]));
+        assert_eq!(next().map(|line| line.len()), Some(9), "too long, and told by its length");
+        assert_eq!(next().as_deref(), Some(&b"last"[..]));
+        assert_eq!(next(), None);
+    }
 }

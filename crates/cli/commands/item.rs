@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// A longer line is an error.
-const MAX_LINE: usize = 64 << 20;
+pub(super) const MAX_LINE: usize = 64 << 20;
 
 /// One document of the input.
 #[derive(Clone, Debug, Deserialize)]

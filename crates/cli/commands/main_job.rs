@@ -1,5 +1,6 @@
 //! `crawl --seeds FILE`.
 
+use std::collections::HashSet;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use url::Url;
 
 use super::explain_url;
 use crate::args::{Common, CrawlArgs};
-use crate::crawl::{Job, Summary, crawl, print_summary, read_seeds};
+use crate::crawl::{Job, Summary, check_settings, crawl, print_summary, read_seeds};
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
@@ -23,14 +24,12 @@ pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
 
 pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let settings = with_file(args.settings.clone(), common)?;
-    // Everything that can be wrong in the arguments is said before the disk is touched.
-    settings.policy()?;
-    settings.delay()?;
     let seeds = args.seeds.as_deref().map(read_seeds).transpose()?;
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
         return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
     }
-    settings.limits()?;
+    // Everything that can be wrong in the arguments is said before the disk is touched.
+    check_settings(&settings, seeds.as_deref().unwrap_or_default())?;
     if args.dry_run {
         let saved = crate::data::saved(&args.data.data)?.unwrap_or_default();
         let seeds = seeds.unwrap_or_else(|| {
@@ -40,8 +39,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     }
     let data = DataDir::open(&args.data.data)?;
     if args.fresh {
-        let holds_something = data.saved().map_or(true, |saved| saved.is_some());
-        if holds_something && !args.yes {
+        if !data.is_empty()? && !args.yes {
             return Err(coded(
                 USAGE,
                 format!(
@@ -55,7 +53,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let run = Run { recrawl: args.recrawl, metrics: args.metrics };
     let summary = resume(&data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
-        print_summary(&summary)?;
+        print_summary(&summary, false)?;
     }
     Ok(summary.code())
 }
@@ -80,11 +78,8 @@ pub(super) fn resume(
     let saved = data.saved()?.unwrap_or_default();
     let mut settings = flags.or(saved.settings);
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
-    for seed in seeds {
-        if !all.contains(&seed) {
-            all.push(seed);
-        }
-    }
+    let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
+    all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));
     ask_for_contact(&all, &mut settings, common.quiet);
     data.save(all.iter().map(Url::to_string).collect(), &settings)?;
     let rules = format!(

@@ -1,30 +1,34 @@
 //! `crawl pages`: stored pages through the same line.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
+use std::io::{self, BufReader, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use hapax_fetch::warc::{Reader, http_parts, parse_time};
-use hapax_fetch::{Response, decode_body};
+use hapax_fetch::{Response, decode_body_within};
 use url::Url;
 
-use super::input::read_file;
-use super::item::Item;
+use super::input::{read_file, read_line};
+use super::item::{Item, MAX_LINE};
 use crate::args::Common;
-use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats, Unread};
+use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats, Summary, Unread, check_settings};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{duration, escape, number};
 use crate::settings::Settings;
 
-/// A larger WARC record is bad input.
+/// Of a larger WARC record nothing is read: it holds no page.
 const MAX_RECORD: u64 = 256 << 20;
 
 /// Pages that are extracted at a time, on all cores; committed in their order.
 const CHUNK: usize = 128;
+/// So many bytes of them wait at most, and one page more.
+const CHUNK_BYTES: usize = 64 << 20;
+/// A tree takes ten times its page: larger ones are read one after the other.
+const LARGE_PAGE: usize = 1 << 20;
 
 pub(super) fn run(
     files: &[PathBuf],
@@ -32,14 +36,14 @@ pub(super) fn run(
     settings: Settings,
     common: &Common,
 ) -> Result<u8> {
-    let policy = settings.policy()?;
-    let data = DataDir::open(root)?;
-    let saved = data.saved()?.unwrap_or_default();
+    let saved = crate::data::saved(root)?.unwrap_or_default();
     let settings = settings.or(saved.settings);
+    check_settings(&settings, &[])?;
+    let data = DataDir::open(root)?;
     data.save(saved.seeds, &settings)?;
     let parts = Parts {
         recipe: settings.recipe()?,
-        policy,
+        policy: settings.policy()?,
         warc: !settings.no_warc,
         index: !settings.no_index,
         skips: true,
@@ -50,8 +54,17 @@ pub(super) fn run(
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
     let started = Instant::now();
     let limits = settings.page_limits()?;
-    let mut line =
-        Line { committer, limits, chunk: Vec::new(), bad: 0, skipped: 0, done: 0, known: 0 };
+    let mut line = Line {
+        committer,
+        limits,
+        fetched: settings.limits()?,
+        chunk: Vec::new(),
+        waiting: 0,
+        bad: 0,
+        skipped: 0,
+        done: 0,
+        known: 0,
+    };
     line.committer.apply_spool()?;
     for path in files {
         line.path(path)?;
@@ -59,8 +72,14 @@ pub(super) fn run(
     line.flush()?;
     line.committer.apply_spool()?;
     line.committer.commit(true)?;
+    let elapsed = line.committer.elapsed();
     let Line { committer, bad, skipped, done, known, .. } = line;
     committer.close()?;
+    // That of a crawl knows of queues too, and is written by the next one.
+    if !data.frontier().exists() {
+        let summary = Summary::of_pages(&stats, elapsed, data.root());
+        data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;
+    }
     if !common.quiet {
         let pages = stats.pages();
         let took = started.elapsed().max(Duration::from_millis(1));
@@ -90,7 +109,10 @@ fn println(text: &str) -> io::Result<()> {
 struct Line {
     committer: Committer,
     limits: hapax_extract::Limits,
+    fetched: hapax_fetch::Limits,
     chunk: Vec<(Url, Response, SystemTime)>,
+    /// Bytes of the chunk.
+    waiting: usize,
     bad: u64,
     skipped: u64,
     done: u64,
@@ -196,7 +218,8 @@ impl Line {
             } else {
                 raw.to_vec()
             };
-            let body = match decode_body(&raw, &header("content-encoding").unwrap_or_default()) {
+            let encoding = header("content-encoding").unwrap_or_default();
+            let body = match decode_body_within(&raw, &encoding, &self.fetched) {
                 Ok(body) => body,
                 Err(error) => {
                     self.skip(&url, error.reason(), &error.to_string())?;
@@ -213,11 +236,11 @@ impl Line {
         let mut input = BufReader::new(io::stdin());
         let mut number = 0u64;
         loop {
-            let mut bytes = Vec::new();
             number += 1;
-            if input.read_until(b'\n', &mut bytes).context("stdin")? == 0 {
-                return Ok(());
-            }
+            let bytes = match read_line(&mut input, MAX_LINE).context("stdin")? {
+                None => return Ok(()),
+                Some(bytes) => bytes,
+            };
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
@@ -238,8 +261,9 @@ impl Line {
     }
 
     fn add(&mut self, url: Url, response: Response, time: SystemTime) -> Result<()> {
+        self.waiting += response.body.len() + response.raw.len();
         self.chunk.push((url, response, time));
-        if self.chunk.len() >= CHUNK {
+        if self.chunk.len() >= CHUNK || self.waiting >= CHUNK_BYTES {
             self.flush()?;
         }
         Ok(())
@@ -248,10 +272,14 @@ impl Line {
     fn flush(&mut self) -> Result<()> {
         self.committer.apply_spool()?;
         let chunk = std::mem::take(&mut self.chunk);
+        self.waiting = 0;
+        let large = Mutex::new(());
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);
         let (recipe, limits) = (self.committer.recipe(), &self.limits);
         let read = |(url, response, time): &(Url, Response, SystemTime)| {
+            let _alone = (response.body.len() > LARGE_PAGE)
+                .then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
             let page = || {
                 let (url, response) = (url.clone(), response.clone());
                 PageWork::read(None, url, response, *time, recipe, limits, true)

@@ -99,7 +99,8 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         }
         _ => writeln!(out, "\nThe texts were not kept (--no-warc).")?,
     }
-    if restored.is_none() && entry.kind != "alias" && !rows.decisions.took_over(entry.id) {
+    let gone = rows.decisions.took_over(entry.id) || rows.decisions.ended(entry.id);
+    if restored.is_none() && entry.kind != "alias" && !gone {
         writeln!(
             out,
             "\nNot the same? crawl duplicates restore {} --data {}\nThe wrong one kept? crawl duplicates keep {} --data {}",

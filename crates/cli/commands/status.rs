@@ -81,7 +81,7 @@ fn one(json: bool, data: &Path) -> Result<u8> {
                 summary.stopped =
                     Some("not at all, a crawl is at work here; these are its last figures".into());
             }
-            print_summary(&summary)?;
+            print_summary(&summary, running)?;
         }
         None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }

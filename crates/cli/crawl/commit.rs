@@ -80,6 +80,8 @@ pub(crate) struct Parts {
 const DEDUP_MEMORY: usize = 32 << 20;
 /// Under this name the frontier remembers how many pages of a host were fetched.
 const HOST_PAGES: &str = "pages";
+/// Where so many pages lie is held in memory; of more the index is asked.
+const MOST_PLACES: usize = 1 << 16;
 /// A group of pages is committed at this size or age.
 pub(super) const GROUP_PAGES: u64 = 1000;
 const GROUP_AGE: Duration = Duration::from_secs(1);
@@ -256,11 +258,12 @@ impl Committer {
         self.before + self.started.elapsed()
     }
 
-    /// The dedup store.
+    /// What fingerprints are made of.
     pub(crate) const fn recipe(&self) -> Recipe {
         self.recipe
     }
 
+    /// The dedup store.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
@@ -442,6 +445,11 @@ impl Committer {
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }
         self.recent.clear();
+        if self.kept.len() > MOST_PLACES && self.indexes {
+            // The index has them now.
+            self.look_up_again();
+            self.kept.clear();
+        }
         self.pending = 0;
         self.since = Instant::now();
         if lost { self.commit(finished) } else { Ok(()) }

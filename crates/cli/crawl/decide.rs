@@ -71,21 +71,52 @@ impl TextCache {
 
 /// Shingles of three tokens that two texts share, and that only the first has: the first few.
 pub(crate) fn examples(text: &str, other: &str) -> (Vec<String>, Vec<String>) {
-    let theirs: HashSet<String> = shingles(other).into_iter().collect();
+    let mut theirs: HashSet<u64> = HashSet::new();
+    each_shingle(other, |shingle| {
+        theirs.insert(HASH.hash(shingle.as_bytes()));
+        true
+    });
     let (mut shared, mut different) = (Vec::new(), Vec::new());
-    for shingle in shingles(text) {
-        let list = if theirs.contains(&shingle) { &mut shared } else { &mut different };
-        if list.len() < EXAMPLES && !list.contains(&shingle) {
-            list.push(shingle);
+    each_shingle(text, |shingle| {
+        let known = theirs.contains(&HASH.hash(shingle.as_bytes()));
+        let list = if known { &mut shared } else { &mut different };
+        if list.len() < EXAMPLES && !list.iter().any(|other| other == shingle) {
+            list.push(shingle.to_owned());
         }
-    }
+        shared.len() < EXAMPLES || different.len() < EXAMPLES
+    });
     (shared, different)
 }
 
-fn shingles(text: &str) -> Vec<String> {
-    let mut tokens: Vec<String> = Vec::new();
-    for_each_token(text, |token| tokens.push(token.to_owned()));
-    tokens.windows(3.min(tokens.len().max(1))).map(|window| window.join(" ")).collect()
+/// Three tokens at a time, until `visit` has enough; of a text of fewer tokens all of them.
+fn each_shingle(text: &str, mut visit: impl FnMut(&str) -> bool) {
+    let mut window: VecDeque<String> = VecDeque::new();
+    let (mut shingle, mut enough, mut any) = (String::new(), false, false);
+    let mut join = |window: &VecDeque<String>, enough: &mut bool| {
+        shingle.clear();
+        for (at, token) in window.iter().enumerate() {
+            shingle.push_str(if at == 0 { "" } else { " " });
+            shingle.push_str(token);
+        }
+        *enough = !visit(&shingle);
+    };
+    for_each_token(text, |token| {
+        if enough {
+            return;
+        }
+        let mut next =
+            if window.len() == 3 { window.pop_front().unwrap_or_default() } else { String::new() };
+        next.clear();
+        next.push_str(token);
+        window.push_back(next);
+        if window.len() == 3 {
+            any = true;
+            join(&window, &mut enough);
+        }
+    });
+    if !any && !window.is_empty() {
+        join(&window, &mut enough);
+    }
 }
 
 /// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
@@ -106,8 +137,14 @@ pub(crate) fn stored_page(
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
     };
-    let body =
-        hapax_fetch::decode_body(raw, header("content-encoding").unwrap_or_default()).ok()?;
+    // By whatever limits it was fetched, it was within them.
+    let limits = hapax_fetch::Limits {
+        max_body: MAX_RECORD as usize,
+        max_ratio: usize::MAX,
+        ..hapax_fetch::Limits::default()
+    };
+    let encoding = header("content-encoding").unwrap_or_default();
+    let body = hapax_fetch::decode_body_within(raw, encoding, &limits).ok()?;
     let content_type = header("content-type");
     let document = read_document(kind(content_type, &body)?, url, content_type, &body);
     let basis = document.basis(|bytes| HASH.hash(bytes));

@@ -126,7 +126,10 @@ impl Writer {
             return Ok(());
         }
         self.each_followed(|writer, url, claim| {
-            writer.claims.followed.push((url, claim));
+            // One that was dropped since stands in the log all the same.
+            if writer.feeds.claim(&*writer.frontier, &url).is_some_and(|now| now.of == claim.of) {
+                writer.claims.followed.push((url, claim));
+            }
             Ok(())
         })?;
         self.feeds.open.store(self.claims.followed.len() as u64, Relaxed);

@@ -1,17 +1,20 @@
 //! One lease: address, robots, request, extraction; the answer goes to the commit thread.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Frontier, Lease, host_key, url_key};
+use hapax_frontier::{EntryKind, Frontier, Lease, url_key};
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
 use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
+use super::rules::names_host;
 use super::stats::{Budget, Stats};
 use crate::duplicates::Forgotten;
 
@@ -102,8 +105,35 @@ pub(super) struct Shared {
     pub(super) cores: u32,
 }
 
-/// Works on one lease to its end. The message is always sent, so that the lease is accounted for.
-pub(super) async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
+/// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
+/// where a defect of ours panics.
+pub(super) async fn work_or_say(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
+    let (copy, host) = (lease.clone(), lease.host.clone());
+    let (again, stats) = (answers.clone(), Arc::clone(&shared));
+    if caught(work(shared, lease, answers)).await.is_none() {
+        stats.frontier.free(&copy, Duration::ZERO, Instant::now());
+        if copy.entry.kind == EntryKind::Page {
+            stats.stats.release(&host);
+        }
+        let detail = "a defect of this program, please report it".to_owned();
+        let _ = again.send(Message::Skip { lease: copy, reason: "extraction", detail }).await;
+    }
+}
+
+/// What a future comes to; `None` if it panicked.
+async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|context| {
+        let polled = AssertUnwindSafe(|| work.as_mut().poll(context));
+        match std::panic::catch_unwind(polled) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
     let host = lease.host.clone();
     let message = match within_budget(&shared, lease) {
         Ok(lease) if lease.entry.kind == EntryKind::Page => {
@@ -142,6 +172,10 @@ fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
 
 async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let url = lease.entry.url.clone();
+    if shared.forgotten.holds(url.as_str(), &lease.host) {
+        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+        return Message::Skip { lease, reason: "forgotten", detail: String::new() };
+    }
     match shared.fetcher.address(&url).await {
         Ok(Some(ip)) if !lease.has_address => {
             if !shared.frontier.set_address(&lease, ip, Instant::now()) {
@@ -167,10 +201,6 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 Message::Clean { lease: lease(), target }
             }
         };
-    }
-    if shared.forgotten.holds(url.as_str(), &lease.host) {
-        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
-        return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
     if lease.entry.kind == EntryKind::Page
         && let Some(claim) = shared.feeds.claim(&*shared.frontier, &url)
@@ -299,7 +329,7 @@ enum Refusal {
 
 /// Whether the host's robots.txt lets the lease pass.
 async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
-    if shared.ignore_robots.contains(&host_key(&lease.entry.url)) {
+    if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());
     }
     match shared.rules.of(shared, lease).await {
@@ -339,4 +369,19 @@ pub(super) fn validators_note(response: &Response) -> Option<Vec<u8>> {
     let (etag, last_modified) = (value("etag"), value("last-modified"));
     let any = !etag.is_empty() || !last_modified.is_empty();
     any.then(|| format!("{etag}\n{last_modified}").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_and_a_result_is_not_touched() {
+        let panics = async |message: Option<&str>| {
+            tokio::task::yield_now().await;
+            message.unwrap().len()
+        };
+        assert_eq!(caught(panics(Some("four"))).await, Some(4));
+        assert_eq!(caught(panics(None)).await, None);
+    }
 }

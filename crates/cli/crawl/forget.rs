@@ -63,6 +63,7 @@ impl Committer {
             let Some(record) = self.store.record(id)? else { continue };
             removed += 1;
             self.tell_forgotten(&String::from_utf8_lossy(&record.key))?;
+            let kind = rows.by_id(id).map_or("near", |row| row.kind_name());
             if record.of.is_none() && record.tokens > 0 {
                 if self.best_copy_instead(
                     rows,
@@ -79,8 +80,10 @@ impl Committer {
                     continue;
                 }
                 self.count("near", 0, -1);
-            } else if record.of.is_some() {
-                self.count("near", -1, 0);
+            } else if record.of.is_none() {
+                self.count("near", 0, -1);
+            } else {
+                self.count(kind, -1, 0);
                 self.end_row(id, &String::from_utf8_lossy(&record.key))?;
             }
             self.forget(id)?;

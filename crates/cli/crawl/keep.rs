@@ -128,15 +128,18 @@ impl Committer {
         let kind = match best {
             None => RecordKind::Response,
             Some(best) => {
-                let date = self.place_of(best.id).map(|(_, date)| date);
+                let known = self.place_of(best.id);
+                let date = known.as_ref().map(|(_, date)| date.clone());
                 let refers =
                     RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
-                // The body of an equal page is left out only if this archive holds the other one.
-                let here = self.place_of(best.id).is_some();
-                match best.level {
-                    Level::Text if here || self.shared.is_none() => {
-                        RecordKind::RevisitIdentical(refers)
-                    }
+                // Only the writer knows whether the payload is the same, and only of what this archive
+                // holds.
+                let location = known.and_then(|(place, _)| {
+                    let (file, offset) = place.split_once(':')?;
+                    Some(Location { file: file.parse().ok()?, offset: offset.parse().ok()? })
+                });
+                match (best.level, location) {
+                    (Level::Text, Some(location)) => RecordKind::RevisitSame(refers, location),
                     _ => RecordKind::RevisitNear(refers),
                 }
             }

@@ -29,9 +29,9 @@ pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
 pub(crate) use feeds::{CLAIM, TRUST};
 pub(crate) use log::Discarded;
 pub(crate) use page::{Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document};
-pub(crate) use robots::remembered as remembered_robots;
-pub(crate) use rules::Rules;
-pub(crate) use run::{Job, crawl};
+pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
+pub(crate) use rules::{Rules, names_host};
+pub(crate) use run::{Job, check_settings, crawl};
 pub(crate) use seeds::read_seeds;
 #[cfg(feature = "cluster")]
 pub(crate) use shared::connect;

@@ -50,8 +50,7 @@ impl Committer {
         self.stats.update(|counts| match kind {
             "exact" => counts.exact = counts.exact.saturating_sub(1),
             "near" => counts.near = counts.near.saturating_sub(1),
-            _ if record.tokens > 0 => counts.indexed = counts.indexed.saturating_sub(1),
-            _ => {}
+            _ => counts.indexed = counts.indexed.saturating_sub(1),
         });
         self.forget(id)
     }

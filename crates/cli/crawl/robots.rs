@@ -12,10 +12,12 @@ use url::Url;
 use super::fetch::Shared;
 
 /// robots.txt asks for a longer pause: the host is skipped.
-const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
+pub(crate) const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
 /// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
 const VALID: Duration = Duration::from_secs(24 * 60 * 60);
-/// Tries, and how long each waits; all within 20 s.
+/// All tries together.
+const WITHIN: Duration = Duration::from_secs(20);
+/// Tries, and how long each waits.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
 /// Hosts whose rules are held in memory: a file of 500 KiB takes about 1.4 MB.
@@ -36,27 +38,50 @@ type Cell = Arc<OnceCell<HostRule>>;
 
 /// The rules of each host, as far as they were needed.
 #[derive(Debug, Default)]
-pub(super) struct HostRules(Mutex<HashMap<String, (Instant, Cell)>>);
+pub(super) struct HostRules(Mutex<Held>);
+
+type Cells = HashMap<String, (Instant, Cell)>;
+
+#[derive(Debug, Default)]
+struct Held {
+    hosts: Cells,
+    /// What was found of hosts that have no rules: small, so more of them stay.
+    without: Cells,
+}
+
+impl Held {
+    fn cell(&mut self, host: &str) -> Cell {
+        if self.hosts.len() >= MAX_HOSTS {
+            for (host, (since, cell)) in std::mem::take(&mut self.hosts) {
+                match cell.get() {
+                    // The frontier remembers the files.
+                    Some(HostRule::Rules(_)) => {}
+                    Some(_) => drop(self.without.insert(host, (since, cell))),
+                    None => drop(self.hosts.insert(host, (since, cell))),
+                }
+            }
+            if self.without.len() >= 100 * MAX_HOSTS {
+                self.without.clear();
+            }
+        }
+        if let Some((since, cell)) = self.without.get(host)
+            && since.elapsed() <= VALID
+        {
+            return Arc::clone(cell);
+        }
+        let fresh = || (Instant::now(), Cell::default());
+        let entry = self.hosts.entry(host.to_owned()).or_insert_with(fresh);
+        if entry.0.elapsed() > VALID {
+            *entry = fresh();
+        }
+        Arc::clone(&entry.1)
+    }
+}
 
 impl HostRules {
     /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
     pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> HostRule {
-        let cell = {
-            let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if hosts.len() >= MAX_HOSTS {
-                // The frontier remembers the files; what is small stays.
-                hosts.retain(|_, (_, cell)| !matches!(cell.get(), Some(HostRule::Rules(_))));
-                if hosts.len() >= 100 * MAX_HOSTS {
-                    hosts.clear();
-                }
-            }
-            let fresh = || (Instant::now(), Cell::default());
-            let entry = hosts.entry(lease.host.clone()).or_insert_with(fresh);
-            if entry.0.elapsed() > VALID {
-                *entry = fresh();
-            }
-            Arc::clone(&entry.1)
-        };
+        let cell = self.0.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
         cell.get_or_init(|| rule(shared, lease)).await.clone()
     }
 }
@@ -69,6 +94,27 @@ async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
     {
         return apply(shared, lease, text);
     }
+    let tries = tokio::time::timeout(WITHIN, ask(shared, lease)).await;
+    let why =
+        match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", WITHIN.as_secs()))) {
+            Ok(rule) => {
+                if matches!(rule, HostRule::Rules(_)) {
+                    // The next request to the host is one more.
+                    tokio::time::sleep(shared.delay).await;
+                }
+                return rule;
+            }
+            Err(why) => why,
+        };
+    // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
+    match kept {
+        Some((_, text)) => apply(shared, lease, text),
+        None => HostRule::Unreachable(why),
+    }
+}
+
+/// Asks for the file, a few times; the reason why it could not be had.
+async fn ask(shared: &Shared, lease: &Lease) -> Result<HostRule, String> {
     let mut last = String::new();
     let mut asked = Duration::ZERO;
     for wait in WAITS {
@@ -78,23 +124,16 @@ async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
                 let mut note = seconds_now().to_le_bytes().to_vec();
                 note.extend(&text);
                 shared.frontier.note(&lease.host, NOTE, note);
-                let rule = apply(shared, lease, &text);
-                // The next request to the host is one more.
-                tokio::time::sleep(shared.delay).await;
-                return rule;
+                return Ok(apply(shared, lease, &text));
             }
-            RobotsAnswer::Refused => return HostRule::Refused,
+            RobotsAnswer::Refused => return Ok(HostRule::Refused),
             RobotsAnswer::Unreachable(why, retry_after) => {
                 last = why;
                 asked = retry_after.unwrap_or_default();
             }
         }
     }
-    // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
-    match kept {
-        Some((_, text)) => apply(shared, lease, text),
-        None => HostRule::Unreachable(last),
-    }
+    Err(last)
 }
 
 fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {

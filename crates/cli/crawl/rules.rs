@@ -83,6 +83,15 @@ impl Rules {
     }
 }
 
+/// Whether a list of hosts names the one of a URL: with its port or for all ports.
+pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
+    let with_port = hapax_fetch::host_and_port(url);
+    let name = url.host_str().unwrap_or_default();
+    hosts
+        .iter()
+        .any(|host| host.eq_ignore_ascii_case(name) || host.eq_ignore_ascii_case(&with_port))
+}
+
 /// Limits of the whole run.
 #[derive(Debug)]
 pub(super) struct RunLimits {
@@ -108,7 +117,7 @@ impl RunLimits {
         Ok(Self {
             max_pages: settings.max_pages.unwrap_or(u64::MAX).saturating_add(fetched_before),
             max_bytes: settings.max_bytes.as_deref().map_or(Ok(u64::MAX), parse_size)?,
-            deadline: time.map(|time| Instant::now() + time),
+            deadline: time.and_then(|time| Instant::now().checked_add(time)),
             min_free_disk: settings
                 .min_free_disk
                 .as_deref()
@@ -143,5 +152,21 @@ impl RunLimits {
         let free = fs4::available_space(&self.data).ok()?;
         self.disk.set(Some((Instant::now(), free)));
         Some(free)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_is_named_with_or_without_its_port_in_any_case() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let hosts = ["A.example".to_owned(), "b.example:8080".to_owned()];
+        assert!(names_host(&hosts, &url("https://a.example/x")));
+        assert!(names_host(&hosts, &url("http://a.example:81/")));
+        assert!(names_host(&hosts, &url("http://b.example:8080/")));
+        assert!(!names_host(&hosts, &url("http://b.example/")));
+        assert!(!names_host(&hosts, &url("http://aa.example/")));
     }
 }

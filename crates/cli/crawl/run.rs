@@ -1,5 +1,6 @@
 //! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use url::Url;
 
 use super::commit::{Committer, Parts};
 use super::feeds::{Feeds, OpenClaims};
-use super::fetch::{Message, Shared, work};
+use super::fetch::{Message, Shared, work_or_say};
 use super::missing::MissingPages;
 use super::patterns::Patterns;
 use super::progress::Progress;
@@ -23,7 +24,7 @@ use super::stats::Stats;
 use super::summary::{Stop, Summary};
 use super::writer::Writer;
 use crate::data::DataDir;
-use crate::exit::{USAGE, coded};
+use crate::exit::{USAGE, WRITE, coded};
 use crate::settings::Settings;
 
 /// One crawl.
@@ -53,6 +54,23 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Answers that wait for the commit thread.
 const QUEUE: usize = 64;
 
+/// Whether a crawl by these settings can begin.
+///
+/// # Errors
+/// The first setting that cannot be used, with what to write instead.
+pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
+    settings.policy()?;
+    settings.delay()?;
+    settings.recipe()?;
+    settings.page_limits()?;
+    settings.sitemap_limits()?;
+    Rules::new(settings, &[])?;
+    RunLimits::new(settings, Path::new("."), &Arc::default(), 0)?;
+    Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
+        .map_err(|error| coded(USAGE, error.to_string()))?;
+    Ok(())
+}
+
 /// Crawls until nothing is left or something stops it. The summary is written in any case.
 pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -60,7 +78,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let politeness = hapax_frontier::Options {
         delay: settings.delay()?,
         address_delay: settings.delay()? / 4,
-        breaker_wait: (settings.delay()? * 10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
+        breaker_wait: settings.delay()?.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
         per_host: settings.per_host.unwrap_or(1).max(1),
         ..hapax_frontier::Options::default()
     };
@@ -158,7 +176,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let joined = commit_thread.join();
     progress.finish();
     runtime.shutdown_timeout(Duration::from_secs(1));
-    let elapsed = joined.map_err(|_| anyhow::anyhow!("the commit thread panicked"))?;
+    let defect = "the commit thread panicked: a defect of this program, please report it";
+    let elapsed = joined.map_err(|_| coded(WRITE, defect))?;
     let (elapsed, failure) = match elapsed {
         Ok(elapsed) => (elapsed, None),
         Err(error) => (Duration::ZERO, Some(error)),
@@ -229,7 +248,7 @@ async fn schedule(
                     let (shared, answers) = (Arc::clone(shared), answers.clone());
                     tasks.spawn(async move {
                         let stats = Arc::clone(&shared.stats);
-                        work(shared, *lease, answers).await;
+                        work_or_say(shared, *lease, answers).await;
                         stats.in_flight.fetch_sub(1, Relaxed);
                         drop(permit);
                     });

@@ -23,6 +23,14 @@ pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
         std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
     };
     read.map_err(|error| coded(USAGE, format!("cannot read the seeds in {name}: {error}")))?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut plain = Vec::new();
+        let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(MAX_BYTES);
+        unpacked
+            .read_to_end(&mut plain)
+            .map_err(|error| coded(USAGE, format!("{name} cannot be unpacked: {error}")))?;
+        bytes = plain;
+    }
     let text = String::from_utf8_lossy(&bytes);
     parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name)
 }

@@ -86,6 +86,11 @@ impl Summary {
         }
     }
 
+    /// Of pages that were not fetched but read.
+    pub(crate) fn of_pages(stats: &Stats, elapsed: Duration, data: &Path) -> Self {
+        Self::new(stats, Counts::default(), Stop::Complete, elapsed, data)
+    }
+
     /// Both together, of two data directories.
     pub(crate) fn and(mut self, other: Self) -> Self {
         let pages = other.pages;
@@ -122,12 +127,15 @@ impl Summary {
 }
 
 /// Prints the summary for a person.
-pub(crate) fn print(summary: &Summary) -> std::io::Result<()> {
+pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     let pages = &summary.pages;
     let head = match (&summary.stopped, summary.code()) {
         (Some(why), _) => format!("Stopped: {why}."),
         (None, exit::NO_SEED) => "No seed could be fetched.".to_owned(),
+        (None, _) if summary.deferred_urls > 0 => {
+            "Done, but for what could not be reached.".to_owned()
+        }
         (None, _) => "Complete.".to_owned(),
     };
     let rate = pages.fetched as f64 / summary.seconds.max(0.001);
@@ -173,11 +181,18 @@ pub(crate) fn print(summary: &Summary) -> std::io::Result<()> {
         writeln!(out, "  still queued {:>9}", number(summary.queued_urls))?;
     }
     let data = &summary.data;
-    writeln!(out, "\n  pages as fetched   {data}/pages/")?;
-    writeln!(out, "  search             crawl search WORDS --data {data}")?;
+    writeln!(out)?;
+    // What a job by --no-warc, --no-index or --links-only has not made is not named.
+    let there = |name: &str| Path::new(data).join(name).exists();
+    if there("pages") {
+        writeln!(out, "  pages as fetched   {data}/pages/")?;
+    }
+    if there("index") {
+        writeln!(out, "  search             crawl search WORDS --data {data}")?;
+    }
     writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
     writeln!(out, "  what was skipped   {data}/skipped.jsonl")?;
-    if summary.stopped.is_some() {
+    if summary.stopped.is_some() && !running {
         writeln!(out, "\n  Run the same command again to go on.")?;
     }
     Ok(())

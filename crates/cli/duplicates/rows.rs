@@ -65,6 +65,13 @@ pub(crate) struct Rows {
     pub(crate) decisions: Decisions,
 }
 
+impl Row {
+    /// The kind, as the log writes it.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        KINDS.get(usize::from(self.kind)).copied().unwrap_or("near")
+    }
+}
+
 impl Rows {
     /// Opens the rows of `data`, and brings them up to the log's end.
     pub(crate) fn open(data: &Path) -> Result<Self> {
@@ -105,32 +112,33 @@ impl Rows {
 
     /// Reads what was appended since; after a crash the log may be shorter than it was.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
-        let mut log = self.log.borrow_mut();
-        let Some(reader) = log.as_mut() else { return Ok(()) };
+        let taken = self.log.borrow_mut().take();
+        let Some(mut reader) = taken else { return Ok(()) };
+        let read = self.read_on(&mut reader);
+        *self.log.borrow_mut() = Some(reader);
+        read
+    }
+
+    /// Line by line: a log is larger than its rows by far.
+    fn read_on(&mut self, reader: &mut BufReader<File>) -> Result<()> {
         let length = reader.get_ref().metadata()?.len();
         if length < self.covered || !last_stands(reader, self.rows.last(), self.covered) {
             self.rows.clear();
             self.covered = 0;
         }
         reader.seek(SeekFrom::Start(self.covered))?;
-        let (mut line, mut added) = (Vec::new(), Vec::new());
-        let mut covered = self.covered;
+        let mut line = Vec::new();
         loop {
             line.clear();
             let count = reader.read_until(b'\n', &mut line)?;
             if !line.ends_with(b"\n") {
-                break;
+                return Ok(());
             }
-            added.push((covered, parse(&line, &self.path, covered)?));
-            covered += count as u64;
-        }
-        drop(log);
-        for (offset, entry) in added {
-            let row = self.row(offset, &entry);
+            let entry = parse(&line, &self.path, self.covered)?;
+            let row = self.row(self.covered, &entry);
             self.rows.push(row);
+            self.covered += count as u64;
         }
-        self.covered = covered;
-        Ok(())
     }
 
     /// Brings rows and decisions up to date.

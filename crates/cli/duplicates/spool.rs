@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{USAGE, coded};
+use crate::exit::{USAGE, WRITE, coded};
 
 /// What is to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,14 @@ impl Spool {
         std::fs::create_dir_all(&self.0).with_context(|| self.0.display().to_string())?;
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
-        crate::data::replace(&self.0, &name, &serde_json::to_vec(request)?)?;
+        let bytes = serde_json::to_vec(request)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(coded(
+                USAGE,
+                "too many pages at once: name fewer, by --host or --since say",
+            ));
+        }
+        crate::data::replace(&self.0, &name, &bytes)?;
         Ok(self.0.join(name))
     }
 }
@@ -116,7 +123,12 @@ pub(crate) fn submit(
             // Nobody must find it later and do it then.
             let _ = std::fs::remove_file(&path);
         })?;
-        if !done {
+        if done {
+            if !answered.exists() {
+                let folder = spool.0.display();
+                return Err(coded(WRITE, format!("{folder}: no answer could be written there")));
+            }
+        } else {
             if Instant::now() > until {
                 return Err(coded(
                     USAGE,
@@ -152,5 +164,15 @@ mod tests {
             spool.answer(path, &Answer::default());
         }
         assert!(spool.requests().is_empty());
+    }
+    #[test]
+    fn a_change_that_is_done_without_an_answer_is_an_error_and_no_endless_loop() {
+        let folder = tempfile::tempdir().unwrap();
+        let request = Request::Restore { ids: vec![1] };
+        let error = submit(folder.path(), &request, || Ok(true)).unwrap_err().to_string();
+        assert!(error.contains("no answer"), "{error}");
+        let large = Request::Restore { ids: vec![u64::MAX; 4 << 20] };
+        assert!(submit(folder.path(), &large, || Ok(true)).is_err());
+        assert_eq!(Spool::of(folder.path()).requests().len(), 1, "the first one alone");
     }
 }

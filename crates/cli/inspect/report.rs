@@ -21,10 +21,11 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let rows = Rows::open(data)?;
     let policy = settings.policy()?;
-    let (stored, total) = (Texts::open(data), rows.discarded().count());
+    let stored = Texts::open(data);
     // The doubtful ones first: those are what a reader looks at.
     let mut wanted: Vec<_> = rows.discarded().filter(|row| row.kind != 3).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
+    let total = wanted.len();
     let mut shown = Vec::new();
     for row in wanted.iter().take(pairs) {
         let entry = rows.entry(row)?;

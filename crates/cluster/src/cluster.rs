@@ -17,13 +17,18 @@ use crate::store::ClusterStore;
 
 /// The version of what lies in the cluster.
 const VERSION: u32 = 1;
+/// The longest name of a crawl or worker: with its life behind it, a worker's must fit the one byte
+/// that says how long it is.
+pub(crate) const MAX_NAME: usize = 200;
 
 /// How a worker joins a crawl.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The crawl's name: workers of one name share one crawl. Default `crawl`.
+    /// The crawl's name: workers of one name share one crawl. Up to 200 bytes without braces and
+    /// control characters. Default `crawl`.
     pub name: String,
-    /// The worker's own name, the same again for the same data directory.
+    /// The worker's own name, the same again for the same data directory; as the crawl's, or empty
+    /// for who only looks.
     pub worker: String,
     /// How long a worker that says nothing keeps what it leased. Default 60 s.
     pub lease: Duration,
@@ -71,11 +76,12 @@ pub struct Cluster {
     started: std::time::Instant,
 }
 
+/// ARGV: worker (or nothing: who only looks), pages, ms since it began.
 const HEARTBEAT: &str = "local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if ARGV[1] ~= '' then
   redis.call('ZADD', KEYS[1], now, ARGV[1])
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[3] .. ' ' .. ARGV[4])
+  redis.call('HSET', KEYS[2], ARGV[1], ARGV[2] .. ' ' .. ARGV[3])
 end
 local all = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
 for i = 2, #all, 2 do all[i] = now - tonumber(all[i]) end
@@ -85,8 +91,12 @@ impl Cluster {
     /// Joins a crawl in the cluster at `redis://HOST:PORT[,HOST:PORT...]`.
     ///
     /// # Errors
-    /// [`Error::Address`], [`Error::Unavailable`] or [`Error::Refused`].
+    /// [`Error::Name`], [`Error::Address`], [`Error::Unavailable`] or [`Error::Refused`].
     pub fn join(address: &str, options: &Options) -> Result<Arc<Self>> {
+        check_name("name of the crawl", &options.name)?;
+        if !options.worker.is_empty() {
+            check_name("name of the worker", &options.worker)?;
+        }
         let cluster = Self {
             link: Link::open(address, options.patience)?,
             keys: Keys::new(&options.name),
@@ -146,7 +156,8 @@ impl Cluster {
         crate::frontier::counts(self)
     }
 
-    /// How many documents are in the tables, duplicates among them.
+    /// How many documents are stored, about, duplicates among them: a change that was sent twice, for
+    /// a master was lost, may count twice or not at all.
     ///
     /// # Errors
     /// As [`join`](Self::join).
@@ -169,7 +180,7 @@ impl Cluster {
     fn beat(&self, worker: &str) -> Result<Vec<WorkerState>> {
         let mut pipe = ClusterPipeline::new();
         pipe.cmd("EVAL").arg(HEARTBEAT).arg(2);
-        pipe.arg(self.keys.crawl("alive")).arg(self.keys.crawl("workers")).arg(worker).arg("");
+        pipe.arg(self.keys.crawl("alive")).arg(self.keys.crawl("workers")).arg(worker);
         pipe.arg(self.pages.load(Relaxed)).arg(self.started.elapsed().as_millis() as u64);
         let answers = self.link.pipe(&pipe)?;
         let answer = answers.first().map(list).unwrap_or_default();
@@ -259,6 +270,40 @@ impl Drop for Cluster {
         // Whoever comes next need not wait for this one.
         let mut pipe = ClusterPipeline::new();
         pipe.cmd("ZREM").arg(self.keys.crawl("alive")).arg(&self.worker);
-        let _ = self.link.pipe(&pipe);
+        let _ = self.link.pipe_leaving(&pipe);
+    }
+}
+
+/// A brace would end the part of a key that says on which master it lies, a line's end what a
+/// lease says of its worker.
+fn check_name(what: &'static str, name: &str) -> Result<()> {
+    let wrong = |c: char| c.is_control() || "{}".contains(c);
+    match name.is_empty() || name.len() > MAX_NAME || name.contains(wrong) {
+        true => Err(Error::Name { what, name: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_would_break_keys_or_values_are_refused() {
+        let long = "x".repeat(MAX_NAME + 1);
+        for bad in ["a}b", "{a", "a\nb", "\0", &long] {
+            let crawl = Options { name: bad.into(), ..Options::default() };
+            let worker = Options { worker: bad.into(), ..Options::default() };
+            for options in [crawl, worker] {
+                // Before anybody is asked.
+                let error = Cluster::join("redis://127.0.0.1:1", &options).unwrap_err();
+                assert!(matches!(error, Error::Name { .. }), "{bad:?}: {error}");
+            }
+        }
+        let nobody = Options { name: String::new(), ..Options::default() };
+        assert!(matches!(Cluster::join("redis://127.0.0.1:1", &nobody), Err(Error::Name { .. })));
+        for good in ["crawl", "node7-0badcafe", "a.b_c:d", "two words", &long[1..]] {
+            assert!(check_name("name", good).is_ok(), "{good}");
+        }
     }
 }

@@ -1,3 +1,5 @@
+use crate::cluster::MAX_NAME;
+
 /// Why a cluster could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,6 +21,17 @@ pub enum Error {
         address: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A name that would break the keys or values it stands in.
+    #[error(
+        "the {what} {name:?} cannot be used: 1 to {MAX_NAME} bytes without braces and control \
+         characters"
+    )]
+    Name {
+        /// Whose name it is.
+        what: &'static str,
+        /// The name.
+        name: String,
     },
     /// It refused a command for good.
     #[error("the cluster at {address} refused: {why}")]

@@ -3,7 +3,7 @@
 
 use redis::Value;
 
-/// Hosts, and so queues, are spread over so many parts.
+/// Hosts with their queues, documents, and buckets: each kind is spread over so many parts.
 pub(crate) const HOST_PARTS: u64 = 64;
 
 /// The names of one crawl's keys.

@@ -1,5 +1,6 @@
 //! Connections that survive the loss of a master: rebuilt on any failure, tried again until
-//! patience ends. Everything sent here may be done twice without harm.
+//! patience ends. What [`Link::pipe`] sends may be done twice, and must be harmless then: all but counts,
+//! which are about right. What is not, such as a try to lease, is sent with [`Link::pipe_once`].
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,6 +14,8 @@ use crate::error::{Error, Result};
 const ANSWER: Duration = Duration::from_secs(2);
 /// Who begins is told sooner that nobody answers.
 const START: Duration = Duration::from_secs(4);
+/// Who leaves waits no longer: what is not told by then expires by itself.
+pub(crate) const LEAVE: Duration = Duration::from_secs(2);
 /// Between two tries.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -58,6 +61,11 @@ impl Link {
     /// Sends all commands at once and returns their answers in order.
     pub(crate) fn pipe(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
         self.pipe_within(commands, self.patience)
+    }
+
+    /// The same for who leaves: tried for a moment only.
+    pub(crate) fn pipe_leaving(&self, commands: &ClusterPipeline) -> Result<Vec<Value>> {
+        self.pipe_within(commands, self.patience.min(LEAVE))
     }
 
     /// Sends all commands once; nothing where that failed in passing, and what was done of them is not
@@ -114,19 +122,28 @@ impl Link {
 
 /// Whether it may pass by itself: a node that is away, moves, loads, or is being replaced.
 fn passes(error: &RedisError) -> bool {
-    match error.kind() {
+    match error.clone().into_server_errors() {
+        // Of a pipeline, whose errors have no code of their own.
+        Some(errors) => errors.iter().all(|(_, error)| match error.kind() {
+            Some(kind) => kind_passes(ErrorKind::Server(kind), error),
+            None => !matches!(error.code(), "NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE"),
+        }),
+        None => kind_passes(error.kind(), error),
+    }
+}
+
+fn kind_passes(kind: ErrorKind, error: &impl ToString) -> bool {
+    match kind {
         ErrorKind::AuthenticationFailed
         | ErrorKind::InvalidClientConfig
-        | ErrorKind::UnexpectedReturnType => false,
+        | ErrorKind::UnexpectedReturnType
+        | ErrorKind::Server(ServerErrorKind::NoPerm) => false,
         ErrorKind::Server(ServerErrorKind::ResponseError) => {
             // A script says so of itself; the node behind it is what fails.
             let text = error.to_string();
             ["READONLY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "OOM", "NOREPLICAS"]
                 .iter()
                 .any(|code| text.contains(code))
-        }
-        ErrorKind::Extension => {
-            !matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "NOPERM" | "WRONGTYPE"))
         }
         _ => true,
     }

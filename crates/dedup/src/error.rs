@@ -51,7 +51,8 @@ pub enum Error {
     PayloadTooLong(usize),
     /// A key longer than 65,535 bytes.
     KeyTooLong(usize),
-    /// More fingerprints than 2^32 - 1 at once, or numbers too far apart for one segment.
+    /// More fingerprints than 2^32 - 1 at once, more documents than 2^27 - 1 before a commit, or
+    /// numbers too far apart for one segment.
     TooMany(u64),
     /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
     Poisoned,
@@ -92,7 +93,7 @@ impl fmt::Display for Error {
                 write!(f, "a payload of {length} bytes, at most 131071 fit")
             }
             Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
-            Self::TooMany(count) => write!(f, "{count}: at most 4294967295 fit"),
+            Self::TooMany(count) => write!(f, "{count} are too many at once"),
             Self::Elsewhere(error) => error.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),
         }

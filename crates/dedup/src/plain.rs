@@ -10,10 +10,11 @@ pub const PLAIN_RECIPE: &str = "plain-words-1";
 /// From text to a [`Document`], without a tokenizer of one's own.
 ///
 /// A word is a run of letters and digits, in lower case; an ideograph or a kana is a word by itself.
-/// The fingerprint counts each word once per occurrence; sketch and digest are of the shingles of
-/// three words. Words are hashed with [`FeatureHash::Rapid`], ideographs by their code point. This
-/// never changes (but for characters that Unicode adds), so fingerprints may be stored. It knows no stop words, stems or boilerplate: who
-/// has web pages strips those first.
+/// The fingerprint counts each word once per occurrence; the sketch is of the shingles of three
+/// words, the digest of all words in their order. Words are hashed with [`FeatureHash::Rapid`],
+/// ideographs by their code point. This never changes (but for characters that Unicode adds), so
+/// fingerprints may be stored. It knows no stop words, stems or boilerplate: who has web pages
+/// strips those first.
 ///
 /// # Complexity
 /// One pass over the text. Memory: 8 bytes a word, kept for the next text.

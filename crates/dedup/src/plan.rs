@@ -26,7 +26,8 @@ pub struct Plan {
 }
 
 /// Nanoseconds that one read of a line takes, at random places of tables of so many bytes, when
-/// several are asked for at once. These constants are measured by `cargo bench -p hapax-dedup --bench cost`.
+/// sixteen are asked for at once: measured by `cargo bench -p hapax-dedup --bench cost` but for the
+/// last, which goes on from them. The constants below are fitted to whole queries, which it prints.
 const LINE_COST: [(f64, f64); 6] =
     [(0.5e6, 2.4), (4e6, 3.9), (32e6, 12.3), (256e6, 22.6), (2e9, 24.4), (16e9, 30.0)];
 /// Nanoseconds a query, whatever is asked.

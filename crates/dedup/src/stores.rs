@@ -42,7 +42,8 @@ pub trait DocumentStore: std::fmt::Debug + Send + Sync {
     fn restore(&self, id: DocId) -> Result<Option<DocId>>;
 
     /// Makes one document a duplicate of another, which is kept: the other way round than it was, say.
-    /// Returns the first one's number from here on; `None` if there is no such document.
+    /// Returns the first one's number from here on; `None`, and nothing is changed, if one of the
+    /// two is not there.
     ///
     /// # Errors
     /// From the store.
@@ -84,10 +85,7 @@ impl DocumentStore for Store {
     }
 
     fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>> {
-        let Some(record) = self.record(id)? else { return Ok(None) };
-        let of = self.restore(of)?.unwrap_or(of);
-        self.delete(id)?;
-        self.insert(&record.document(), Some(of)).map(Some)
+        self.supersede(id, of)
     }
 
     fn count(&self) -> Result<u64> {
@@ -95,6 +93,6 @@ impl DocumentStore for Store {
     }
 
     fn settle(&self) -> Result<Vec<Vec<u8>>> {
-        self.commit(&self.payload()).map(|()| Vec::new())
+        self.commit_keeping_payload().map(|()| Vec::new())
     }
 }

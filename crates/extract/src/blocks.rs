@@ -73,6 +73,9 @@ pub(crate) struct Page {
     pub(crate) kinds: Kinds,
 }
 
+/// Bytes read of a title, white space too: far above any that is one.
+const MAX_TITLE: usize = 16_384;
+
 /// A page that shows fewer bytes than this, and hides twice as many, is one that scripts fill: what
 /// it hides is its text.
 const FEW_SHOWN: usize = 400;
@@ -296,7 +299,9 @@ impl Walk<'_> {
 
     fn text(&mut self, text: &str) {
         if self.in_title {
-            self.page.title.push_str(text);
+            let room = MAX_TITLE.saturating_sub(self.page.title.len());
+            let end = text.floor_char_boundary(room);
+            self.page.title.push_str(text.get(..end).unwrap_or_default());
         }
         if self.in_json {
             self.page.kinds.read_json(text);

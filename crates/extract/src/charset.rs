@@ -44,7 +44,7 @@ impl CharsetSource {
 ///
 /// # Complexity
 /// Linear; the detector runs only where everything else is silent.
-pub fn decode<'a>(
+pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
 ) -> (Cow<'a, str>, &'static Encoding, CharsetSource) {

@@ -13,8 +13,6 @@ pub(crate) struct RawLink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(crate) links: Vec<RawLink>,
-    /// Links beyond the limit were left out.
-    pub(crate) links_cut: bool,
     pub(crate) base: Option<String>,
     pub(crate) canonical: Option<String>,
     pub(crate) robots: Vec<String>,
@@ -77,11 +75,7 @@ impl Declared {
 
     fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
         let Some(href) = href.map(str::trim) else { return };
-        if href.is_empty() || href.starts_with('#') {
-            return;
-        }
-        if self.links.len() >= limits.max_links {
-            self.links_cut = true;
+        if href.is_empty() || href.starts_with('#') || self.links.len() >= limits.max_links {
             return;
         }
         let nofollow = rel.is_some_and(|rel| {

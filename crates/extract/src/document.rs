@@ -19,6 +19,9 @@ pub struct Limits {
     pub max_links: usize,
     /// Bytes of the title. Default 1,024.
     pub max_title_bytes: usize,
+    /// Bytes of a base, a link or an image's address once it is absolute: a long base would be in
+    /// every one of them. Default 2,048.
+    pub max_url_bytes: usize,
     /// The robot that pages may speak to by name, `<meta name=hapax>`, in lower case.
     pub agent: String,
 }
@@ -29,6 +32,7 @@ impl Default for Limits {
             parse: ParseLimits::default(),
             max_links: 10_000,
             max_title_bytes: 1024,
+            max_url_bytes: 2048,
             agent: "hapax".to_owned(),
         }
     }
@@ -121,8 +125,11 @@ pub struct Document {
 /// A refresh after more seconds than this is a page that reloads, not a redirect.
 const MAX_REFRESH_SECONDS: f64 = 10.0;
 
+/// Bytes of a heading, far above any that is one.
+const MAX_HEADING: usize = 16_384;
+
 /// With fewer content words than this a page has little text of its own.
-pub const LITTLE_TEXT: u32 = 15;
+const LITTLE_TEXT: u32 = 15;
 
 /// The text by which a page is indexed and compared.
 #[derive(Clone, Debug)]
@@ -183,17 +190,16 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let choices = choose(&page, stopwords(language));
 
     let declared = std::mem::take(&mut page.declared);
-    let base = base_of(base, &declared);
-    let mut document = declare(&base, declared);
+    let base = base_of(base, &declared, limits);
+    let mut document = declare(&base, declared, limits);
     let images = std::mem::take(&mut page.images);
     document.images = images
         .into_iter()
-        .filter_map(|(source, alt)| Some(Image { url: base.join(&source).ok()?, alt }))
+        .filter_map(|(source, alt)| Some(Image { url: join(&base, &source, limits)?, alt }))
         .collect();
-    let heading =
-        || page.blocks.iter().find(|b| b.heading > 0).map(|b| b.text.clone()).unwrap_or_default();
+    let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
     let title = one_line(&page.title, limits);
-    document.title = if title.is_empty() { one_line(&heading(), limits) } else { title };
+    document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
     document.heading = main_heading(&page, &choices).unwrap_or_default();
     document.blocks = page
         .blocks
@@ -220,22 +226,27 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let (text, encoding, charset_source) = decode(body, content_type);
     let (declared, title, truncated) = scan(&text, limits);
     let title = one_line(&title, limits);
-    let document = declare(&base_of(base, &declared), declared);
+    let document = declare(&base_of(base, &declared, limits), declared, limits);
     Document { title, charset: encoding.name(), charset_source, truncated, ..document }
 }
 
 /// What a page's links are relative to.
-fn base_of(url: &Url, declared: &Declared) -> Url {
-    let base = declared.base.as_deref().and_then(|base| url.join(base).ok());
+fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
+    let base = declared.base.as_deref().and_then(|base| join(url, base, limits));
     base.unwrap_or_else(|| url.clone())
 }
 
+/// An absolute address, unless it is too long.
+fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
+    base.join(href).ok().filter(|url| url.as_str().len() <= limits.max_url_bytes)
+}
+
 /// A document without text, of what its tags declare.
-fn declare(base: &Url, declared: Declared) -> Document {
+fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
     let mut robots = RobotsMeta::default();
     declared.robots.iter().for_each(|directives| robots.read(directives));
     let links = declared.links.iter().filter_map(|link| {
-        Some(Link { url: base.join(&link.href).ok()?, nofollow: link.nofollow })
+        Some(Link { url: join(base, &link.href, limits)?, nofollow: link.nofollow })
     });
     Document {
         title: String::new(),
@@ -283,6 +294,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
     let (text, encoding, charset_source) = decode(body, content_type);
     let blocks: Vec<Block> = text
         .split("\n\n")
+        .flat_map(|part| part.split("\r\n\r\n"))
         .map(str::trim)
         .filter(|paragraph| !paragraph.is_empty())
         .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text, chance: 1.0 })
@@ -322,7 +334,13 @@ fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
         !away.contains(&choice.reason) && block.text.trim() != site.trim()
     };
     let found = headings().find(|(block, choice)| own(block, choice));
-    found.or_else(|| headings().next()).map(|(block, _)| block.text.clone())
+    found.or_else(|| headings().next()).map(|(block, _)| heading_of(block).to_owned())
+}
+
+/// The text of a heading; the basis holds it beside the page's text.
+fn heading_of(block: &RawBlock) -> &str {
+    let end = block.text.floor_char_boundary(MAX_HEADING);
+    block.text.get(..end).unwrap_or_default()
 }
 
 /// The longest blocks first: they tell the language best.

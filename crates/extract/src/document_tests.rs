@@ -150,6 +150,11 @@ fn large_pages_of_any_shape_are_read_in_time() {
         ("attributes", fill("<p a=1 b=2 style='display : none' hidden>x")),
     ];
     shapes.push(("numbers", format!("<p>{}", fill("1,2.3 4:5 "))));
+    let title: String = (0..800_000).map(|i| format!("{i} ")).collect();
+    shapes
+        .push(("title", format!("<title>{title}</title>{}", fill("<p>a b c d e f g h i j k l m"))));
+    shapes.push(("heading", format!("<h1>{}", fill("one of the words "))));
+    shapes.push(("base", format!("<base href='/{}'>{}", "a/".repeat(1 << 20), fill("<a href=x>"))));
     let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         for (name, page) in shapes {
             let started = std::time::Instant::now();
@@ -198,4 +203,48 @@ fn the_main_heading_is_the_pages_own() {
     assert_eq!(page("The river - The Book", "<h1>The Book</h1>"), "The river");
     assert_eq!(page("The river", "<nav><h1>Contents</h1></nav>"), "The river");
     assert_eq!(page("The river", "<h1>Before</h1>"), "Before");
+}
+
+#[test]
+fn a_long_base_is_not_in_every_link() {
+    let long = "a/".repeat(1 << 20);
+    let many = "<a href=x>y</a> <img src=i alt=z>".repeat(10_000);
+    let document = read(&format!("<base href='/{long}'>{many}<a href='/{long}'>z</a><p>{ARTICLE}"));
+    assert_eq!(document.links.first().unwrap().url.as_str(), "http://a.example/dir/x");
+    assert_eq!(document.images.first().unwrap().url.as_str(), "http://a.example/dir/i");
+    let limit = Limits::default().max_url_bytes;
+    assert!(document.links.iter().all(|link| link.url.as_str().len() <= limit));
+    // Each is short, and all of them together are not.
+    let half = "a".repeat(limit / 2 + 50);
+    let page = format!("<base href='/{half}/'><a href=x></a><a href='{half}'></a><img src={half}>");
+    for document in [read(&page), {
+        let base = Url::parse("http://a.example/").unwrap();
+        links(&base, None, page.as_bytes(), &Limits::default())
+    }] {
+        let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
+        assert_eq!(links, [format!("http://a.example/{half}/x")]);
+        assert!(document.images.is_empty());
+    }
+}
+
+#[test]
+fn long_headings_and_titles_are_cut() {
+    let long = "äö ".repeat(1 << 20);
+    let document = read(&format!("<title>{long}</title><h1>{long}</h1>{ARTICLE}"));
+    assert!(document.heading.len() <= MAX_HEADING && document.title.len() <= 1024);
+    let whole: usize = document.blocks.iter().map(|block| block.text.len()).sum();
+    let basis = document.basis(|bytes| bytes.len() as u64);
+    assert!(basis.text.len() < whole + MAX_HEADING + 9, "{}", basis.text.len());
+    let real = "A long heading of a real page ".repeat(60);
+    assert_eq!(read(&format!("<h1>{real}</h1>{ARTICLE}")).heading, real.trim());
+}
+
+#[test]
+fn paragraphs_of_plain_text_end_at_blank_lines_of_either_kind() {
+    let texts = |body: &str| -> Vec<String> {
+        let document = extract_plain(None, body.as_bytes(), &Limits::default());
+        document.blocks.into_iter().map(|block| block.text).collect()
+    };
+    assert_eq!(texts("one\ntwo\n\n\nthree\n"), ["one\ntwo", "three"]);
+    assert_eq!(texts("one\r\ntwo\r\n\r\n\r\nthree\r\n"), ["one\r\ntwo", "three"]);
 }

@@ -1,7 +1,7 @@
 //! What speaks for and against each block: its own counts, its neighbours', its elements', and how
 //! the votes of the function words went.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::blocks::Page;
 use crate::content::{Reason, Votes, is_set};
@@ -154,7 +154,7 @@ pub(crate) fn gather(page: &Page, votes: &Votes, mut visit: impl FnMut(&Evidence
     let kept = votes.reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Text);
     let (first_kept, last_kept) =
         kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
-    let title_words: Vec<&str> = words(&page.title).collect();
+    let title_words: HashSet<&str> = words(&page.title).collect();
     let container_sums = subtrees.get(votes.container).copied().unwrap_or_default();
 
     let ways = ways(page, votes);
@@ -279,11 +279,11 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Share of a short text's words that stand in the title.
-fn shared(title: &[&str], text: &str) -> f64 {
+fn shared(title: &HashSet<&str>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
     for word in words(text).take(40) {
         all += 1;
-        found += u32::from(title.contains(&word));
+        found += u32::from(title.contains(word));
     }
     f64::from(found) / f64::from(all.max(1))
 }

@@ -32,6 +32,7 @@ mod document;
 mod elements;
 mod evidence;
 mod fold;
+mod foreign;
 mod lang;
 mod measure;
 mod model;
@@ -41,11 +42,11 @@ mod recipe;
 mod scan;
 mod tokens;
 
-pub use charset::{CharsetSource, decode};
+pub use charset::CharsetSource;
 pub use content::Reason;
 pub use document::{
-    Basis, Block, Document, Image, LITTLE_TEXT, Limits, Link, RobotsMeta, evidence, extract,
-    extract_plain, links,
+    Basis, Block, Document, Image, Limits, Link, RobotsMeta, evidence, extract, extract_plain,
+    links,
 };
 pub use parse::{ParseLimits, Truncation};
 pub use recipe::{Recipe, Tie};

@@ -31,8 +31,9 @@ pub struct Features {
     /// Shingles of three tokens that carry a stopword or a number; all shingles of a text that has
     /// few of those. For similarity.
     pub shingles: Vec<u64>,
-    /// Digest of the whole token sequence: equal for texts that differ in spacing, case and
-    /// punctuation only. `None` without tokens.
+    /// Digest of the whole token sequence, equal for texts of the same tokens, whatever their case
+    /// and whatever stands between them. `None` without tokens. Texts that differ in spacing or
+    /// punctuation may have other tokens: `it's`, or a space between two Han characters.
     pub digest: Option<[u8; 16]>,
     /// How many content words there are.
     pub tokens: u32,

@@ -1,20 +1,19 @@
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use bytes::Bytes;
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, HeaderMap, HeaderName, HeaderValue, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue,
+    USER_AGENT,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::{Host, Url};
 
-use crate::decode::decode;
-use crate::error::{Error, Kind};
+use crate::body::{Bodies, Clock};
+use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
-use crate::limits::{LARGE_BODY, Limits};
-use crate::resolver::{DNS_FAILED, GuardedResolver, REFUSED};
+use crate::limits::Limits;
+use crate::resolver::GuardedResolver;
 use crate::response::{Response, kept_headers};
 use crate::tls;
 
@@ -59,7 +58,9 @@ pub struct Fetcher {
     resolver: GuardedResolver,
     headers: Arc<HeaderMap>,
     header_hosts: Arc<[String]>,
-    large: Arc<Semaphore>,
+    /// Whether what hosts set as cookies may stand for a person.
+    personal: bool,
+    bodies: Bodies,
     idle: Arc<IdleConnections>,
 }
 
@@ -96,7 +97,8 @@ impl Fetcher {
             client: verified,
             agent: options.user_agent,
             insecure,
-            large: Arc::new(Semaphore::new(options.limits.large_bodies.max(1))),
+            personal: options.cookies || !options.headers.is_empty(),
+            bodies: Bodies::new(options.limits.clone()),
             idle: Arc::new(IdleConnections::new(options.limits.max_idle_connections)),
             limits: options.limits,
             guard,
@@ -105,11 +107,6 @@ impl Fetcher {
             headers: Arc::new(headers),
             header_hosts: options.header_hosts.into(),
         })
-    }
-
-    /// The guard.
-    pub fn guard(&self) -> &AddressGuard {
-        &self.guard
     }
 
     /// The limits.
@@ -177,6 +174,7 @@ impl Fetcher {
     ) -> Result<Response, Error> {
         self.judge(url)?;
         let started = Instant::now();
+        let mut clock = Clock::new(started);
         let mut request = self.request(url, known)?;
         let under_way = self.idle.begin(host_and_port(url), started);
         if !under_way.stays_open() {
@@ -184,7 +182,7 @@ impl Fetcher {
         }
         let sent = self.request_head(&request);
         let client = self.client_for(url);
-        let mut response = client.execute(request).await.map_err(|e| translate(&e))?;
+        let mut response = clock.within(&self.limits, client.execute(request)).await?;
         let peer = response.remote_addr();
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
@@ -192,20 +190,17 @@ impl Fetcher {
         if !cut && response.content_length().is_some_and(|length| length > max as u64) {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
-        let (raw, mut permit) = self.body(&mut response, max, cut).await?;
+        let (raw, permit) = self.bodies.read(&mut response, max, cut, &mut clock).await?;
         drop(under_way);
-        let headers = kept_headers(response.headers(), self.limits.max_headers);
-        let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
-        let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
-        let body = match encoding {
-            Some(encoding) if !raw.is_empty() => {
-                Bytes::from(decode(&raw, &encoding, &self.limits)?)
-            }
-            _ => raw.clone(),
+        let took = clock.took();
+        let headers = kept_headers(response.headers(), self.limits.max_headers, self.personal);
+        // Of the response itself: among those kept it may be missing.
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        let encoding = encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let (body, permit) = match encoding {
+            Some(encoding) if !raw.is_empty() => self.bodies.decode(&raw, encoding, permit).await?,
+            _ => (raw.clone(), permit),
         };
-        if body.len() > LARGE_BODY && permit.is_none() {
-            permit = Some(self.permit().await?);
-        }
         Ok(Response {
             url: url.clone(),
             status: response.status().as_u16(),
@@ -213,54 +208,10 @@ impl Fetcher {
             raw,
             body,
             peer: peer.filter(|_| !self.proxied),
-            took: started.elapsed(),
+            took,
             request: sent,
             _permit: permit.map(Arc::new),
         })
-    }
-
-    /// Reads the body, and holds the permit that a large one needs.
-    async fn body(
-        &self,
-        response: &mut reqwest::Response,
-        max: usize,
-        cut: bool,
-    ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Error> {
-        let began = Instant::now();
-        let mut waited = Duration::ZERO;
-        let mut raw = Vec::new();
-        let mut permit = None;
-        while let Some(piece) = response.chunk().await.map_err(|e| translate(&e))? {
-            raw.extend_from_slice(&piece);
-            if raw.len() > max {
-                if cut {
-                    raw.truncate(max);
-                    break;
-                }
-                return Err(Error::new(Kind::TooLarge, format!("over {max} bytes")));
-            }
-            if raw.len() > LARGE_BODY && permit.is_none() {
-                let since = Instant::now();
-                permit = Some(self.permit().await?);
-                waited = since.elapsed();
-            }
-            let took = began.elapsed().saturating_sub(waited);
-            if took > self.limits.slow_after
-                && (raw.len() as f64) < self.limits.min_rate as f64 * took.as_secs_f64()
-            {
-                let what = format!("{} bytes in {} s: too slow", raw.len(), took.as_secs());
-                return Err(Error::new(Kind::Timeout, what));
-            }
-        }
-        Ok((Bytes::from(raw), permit))
-    }
-
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
-        let permit = Arc::clone(&self.large).acquire_owned();
-        match tokio::time::timeout(self.limits.total_timeout, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Error::new(Kind::Timeout, "too many large bodies at a time")),
-        }
     }
 
     fn request(&self, url: &Url, known: &Validators) -> Result<reqwest::Request, Error> {
@@ -276,7 +227,7 @@ impl Fetcher {
                 request = request.header(name, value);
             }
         }
-        request.build().map_err(|e| translate(&e))
+        request.build().map_err(translate)
     }
 
     /// The request as it is written to a WARC: without what [`Options::headers`] adds, for that may
@@ -349,8 +300,6 @@ fn client(
         .cookie_store(options.cookies)
         .default_headers(headers)
         .connect_timeout(options.limits.connect_timeout)
-        .read_timeout(options.limits.read_timeout)
-        .timeout(options.limits.total_timeout)
         .pool_max_idle_per_host(16)
         .pool_idle_timeout(IDLE);
     if let Some(proxy) = proxy {
@@ -365,28 +314,6 @@ fn private(url: &Url) -> Error {
     Error::new(Kind::PrivateAddress, format!("{host} is not a public address"))
 }
 
-fn translate(error: &reqwest::Error) -> Error {
-    let mut chain: Vec<String> = Vec::new();
-    let mut next: Option<&dyn std::error::Error> = Some(error);
-    while let Some(cause) = next {
-        chain.push(cause.to_string());
-        next = cause.source();
-    }
-    let all = chain.join(": ");
-    let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
-    let kind = if has(&[REFUSED]) {
-        Kind::PrivateAddress
-    } else if has(&[DNS_FAILED]) {
-        Kind::Dns
-    } else if error.is_timeout() || has(&["timed out"]) {
-        Kind::Timeout
-    } else if has(&["certificate", "tls handshake", "received fatal alert", "invalid peer"]) {
-        Kind::Tls
-    } else if error.is_connect() {
-        Kind::Connect
-    } else {
-        Kind::Protocol
-    };
-    let detail = chain.last().cloned().unwrap_or_default();
-    Error::new(kind, detail)
-}
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

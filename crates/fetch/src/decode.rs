@@ -12,11 +12,24 @@ use crate::limits::Limits;
 /// # Errors
 /// [`Kind::Bomb`] or [`Kind::Encoding`].
 pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
-    decode(raw, encoding, &Limits::default())
+    decode_body_within(raw, encoding, &Limits::default())
 }
 
 /// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
-pub(crate) fn decode(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+///
+/// # Errors
+/// [`Kind::Bomb`] or [`Kind::Encoding`].
+pub fn decode_body_within(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+    decode_up_to(raw, encoding, limits, usize::MAX).map(Option::unwrap_or_default)
+}
+
+/// The same, or `None` as soon as there are more than `most` bytes of it.
+pub(crate) fn decode_up_to(
+    raw: &[u8],
+    encoding: &str,
+    limits: &Limits,
+    most: usize,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut body: Option<Vec<u8>> = None;
     let layers: Vec<&str> = encoding
         .split(',')
@@ -31,35 +44,49 @@ pub(crate) fn decode(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<
     }
     for layer in layers.iter().rev() {
         let input = body.as_deref().unwrap_or(raw);
-        body = Some(one(input, &layer.to_ascii_lowercase(), limits)?);
+        body = one(input, &layer.to_ascii_lowercase(), limits, most)?;
+        if body.is_none() {
+            return Ok(None);
+        }
     }
-    Ok(body.unwrap_or_else(|| raw.to_vec()))
+    Ok(Some(body.unwrap_or_else(|| raw.to_vec())))
 }
 
-fn one(input: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
+fn one(
+    input: &[u8],
+    encoding: &str,
+    limits: &Limits,
+    most: usize,
+) -> Result<Option<Vec<u8>>, Error> {
+    let wire = input.len();
     match encoding {
-        "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), input.len(), limits),
+        "gzip" | "x-gzip" => read(MultiGzDecoder::new(input), wire, limits, most),
         // Some servers send raw deflate under this name, others zlib as the standard says.
-        "deflate" => {
-            read(ZlibDecoder::new(input), input.len(), limits).or_else(|error| match error.kind() {
-                Kind::Encoding => read(DeflateDecoder::new(input), input.len(), limits),
-                _ => Err(error),
-            })
-        }
-        "br" => read(brotli_decompressor::Decompressor::new(input, 8192), input.len(), limits),
+        "deflate" => match read(ZlibDecoder::new(input), wire, limits, most) {
+            Err(error) if error.kind() == Kind::Encoding => {
+                read(DeflateDecoder::new(input), wire, limits, most)
+            }
+            read => read,
+        },
+        "br" => read(brotli_decompressor::Decompressor::new(input, 8192), wire, limits, most),
         other => Err(Error::new(Kind::Encoding, format!("content-encoding {other:?}"))),
     }
 }
 
-fn read(mut decoder: impl Read, wire: usize, limits: &Limits) -> Result<Vec<u8>, Error> {
+fn read(
+    mut decoder: impl Read,
+    wire: usize,
+    limits: &Limits,
+    most: usize,
+) -> Result<Option<Vec<u8>>, Error> {
     let mut body = Vec::new();
     let mut piece = [0; 16 * 1024];
     loop {
         let count = match decoder.read(&mut piece) {
-            Ok(0) => return Ok(body),
+            Ok(0) => return Ok(Some(body)),
             Ok(count) => count,
             // A cut stream still holds its beginning; only nothing at all is an error.
-            Err(_) if !body.is_empty() => return Ok(body),
+            Err(_) if !body.is_empty() => return Ok(Some(body)),
             Err(error) => return Err(Error::new(Kind::Encoding, error.to_string())),
         };
         body.extend_from_slice(piece.get(..count).unwrap_or_default());
@@ -69,11 +96,15 @@ fn read(mut decoder: impl Read, wire: usize, limits: &Limits) -> Result<Vec<u8>,
         if body.len() > 64 * 1024 && body.len() / wire.max(1) > limits.max_ratio {
             return Err(Error::new(Kind::Bomb, format!("grows over {} times", limits.max_ratio)));
         }
+        if body.len() > most {
+            return Ok(None);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::decode_body_within as decode;
     use super::*;
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
@@ -92,6 +123,10 @@ mod tests {
         let mut raw = DeflateEncoder::new(Vec::new(), Compression::fast());
         raw.write_all(TEXT).unwrap();
         assert_eq!(decode(&gz, "GZIP", &limits).unwrap(), TEXT);
+        let small = Limits { max_body: TEXT.len() - 1, ..Limits::default() };
+        assert_eq!(decode(&gz, "gzip", &small).unwrap_err().kind(), Kind::Bomb);
+        assert_eq!(decode_up_to(&gz, "gzip", &limits, TEXT.len() - 1).unwrap(), None);
+        assert_eq!(decode_up_to(&gz, "gzip", &limits, TEXT.len()).unwrap().unwrap(), TEXT);
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);

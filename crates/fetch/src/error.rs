@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::resolver::{DNS_FAILED, REFUSED};
+
 /// What kind of failure a request met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,3 +74,32 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// What kind of failure the client met.
+pub(crate) fn translate(error: reqwest::Error) -> Error {
+    // A URL holds whatever words its author likes.
+    let error = error.without_url();
+    let mut chain: Vec<String> = Vec::new();
+    let mut next: Option<&dyn std::error::Error> = Some(&error);
+    while let Some(cause) = next {
+        chain.push(cause.to_string());
+        next = cause.source();
+    }
+    let all = chain.join(": ");
+    let has = |words: &[&str]| words.iter().any(|word| all.contains(word));
+    let kind = if has(&[REFUSED]) {
+        Kind::PrivateAddress
+    } else if has(&[DNS_FAILED]) {
+        Kind::Dns
+    } else if error.is_timeout() || has(&["timed out"]) {
+        Kind::Timeout
+    } else if has(&["certificate", "tls handshake", "received fatal alert", "invalid peer"]) {
+        Kind::Tls
+    } else if error.is_connect() {
+        Kind::Connect
+    } else {
+        Kind::Protocol
+    };
+    let detail = chain.last().cloned().unwrap_or_default();
+    Error::new(kind, detail)
+}

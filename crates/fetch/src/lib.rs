@@ -12,6 +12,7 @@ One hop of a polite crawler: a URL to a response, within limits, past an address
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod body;
 mod client;
 mod decode;
 mod error;
@@ -26,7 +27,7 @@ mod tls;
 pub mod warc;
 
 pub use client::{Fetcher, Options, Validators, host_and_port};
-pub use decode::decode_body;
+pub use decode::{decode_body, decode_body_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use limits::Limits;

@@ -13,7 +13,8 @@ pub struct Limits {
     pub max_robots: usize,
     /// Bytes of header names and values that are kept of a response. Default 8 KiB.
     pub max_headers: usize,
-    /// Bodies over 1 MiB in memory at a time; further ones wait. Default 4.
+    /// Bodies over 1 MiB, as they came or decoded, in memory at a time; further ones wait before they
+    /// are read on or decoded. Default 4.
     pub large_bodies: usize,
     /// Connections that wait for another request, over all hosts. Default 512.
     pub max_idle_connections: usize,
@@ -21,7 +22,7 @@ pub struct Limits {
     pub connect_timeout: Duration,
     /// Time between two pieces of a response. Default 15 s.
     pub read_timeout: Duration,
-    /// Time of a whole request. Default 60 s.
+    /// Time of a whole request, but for what it waits for other large bodies. Default 60 s.
     pub total_timeout: Duration,
     /// Bytes a second that a body must come in with, looked at after `slow_after`. Default 1,024.
     pub min_rate: usize,

@@ -7,19 +7,21 @@ use reqwest::header::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
-/// Headers that mean something to a crawler: kept before all others.
-const NEEDED: [&str; 10] = [
+/// Headers that mean something to a crawler: kept before all others. None that a host may send any
+/// number of, or they push out the rest.
+const NEEDED: [&str; 8] = [
     "content-encoding",
     "content-type",
     "etag",
     "last-modified",
-    "link",
     "location",
     "retry-after",
-    "set-cookie",
     "transfer-encoding",
     "x-robots-tag",
 ];
+
+/// What sets a cookie: RFC 6265, and RFC 2965 before it.
+const COOKIES: [&str; 2] = ["set-cookie", "set-cookie2"];
 
 /// One response.
 #[derive(Clone, Debug)]
@@ -36,7 +38,7 @@ pub struct Response {
     pub body: Bytes,
     /// Who answered.
     pub peer: Option<SocketAddr>,
-    /// Time until the body was in.
+    /// Time until the body was in, without what it waited for other large bodies.
     pub took: Duration,
     /// What was sent, as it is written to a WARC.
     pub request: Vec<u8>,
@@ -88,14 +90,20 @@ impl Response {
     }
 }
 
-/// The headers in their order, as far as they fit; what a crawler needs is chosen first.
-pub(crate) fn kept_headers(headers: &HeaderMap, max_bytes: usize) -> Vec<(String, Vec<u8>)> {
+/// The headers in their order, as far as they fit; what a crawler needs is chosen first. Of a
+/// `personal` request what the host sets as cookies is left out: it is as secret as what was sent.
+pub(crate) fn kept_headers(
+    headers: &HeaderMap,
+    max_bytes: usize,
+    personal: bool,
+) -> Vec<(String, Vec<u8>)> {
     let mut room = max_bytes;
     let mut chosen = vec![false; headers.len()];
     for needed in [true, false] {
         for (chosen, (name, value)) in chosen.iter_mut().zip(headers) {
             let size = name.as_str().len() + value.len();
-            if NEEDED.contains(&name.as_str()) == needed && size <= room {
+            let secret = personal && COOKIES.contains(&name.as_str());
+            if NEEDED.contains(&name.as_str()) == needed && size <= room && !secret {
                 room -= size;
                 *chosen = true;
             }
@@ -138,9 +146,30 @@ mod tests {
             headers.insert(name, "y".repeat(1000).parse().unwrap());
         }
         headers.insert("content-type", "text/html".parse().unwrap());
-        let kept = kept_headers(&headers, 8192);
+        let kept = kept_headers(&headers, 8192, false);
         assert!(kept.iter().any(|(name, _)| name == "content-type"));
         assert!(kept.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() <= 8192);
         assert_eq!(kept.len(), 9);
+    }
+
+    #[test]
+    fn cookies_and_links_push_out_nothing_and_are_not_kept_of_a_personal_request() {
+        for many in ["set-cookie", "link"] {
+            let mut headers = HeaderMap::new();
+            for _ in 0..20 {
+                headers.append(many, "y".repeat(1000).parse().unwrap());
+            }
+            let needed =
+                [("content-encoding", "gzip"), ("location", "/x"), ("content-type", "a/b")];
+            for (name, value) in needed {
+                headers.insert(name, value.parse().unwrap());
+            }
+            let kept = kept_headers(&headers, 8192, false);
+            let has = |wanted: &str| kept.iter().any(|(name, _)| name == wanted);
+            assert!(needed.iter().all(|(name, _)| has(name)), "{many}");
+            assert!(has(many), "as far as they fit");
+            let kept = kept_headers(&headers, 8192, true);
+            assert!(!kept.iter().any(|(name, _)| name == "set-cookie"), "{many}");
+        }
     }
 }

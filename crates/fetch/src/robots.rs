@@ -9,7 +9,7 @@ use crate::error::Kind;
 
 /// Rules beyond this number are ignored.
 const MAX_RULES: usize = 20_000;
-/// Clean-param lines and sitemaps beyond these numbers are ignored.
+/// Names of Clean-param, in all lines, and sitemaps beyond these numbers are ignored.
 const MAX_CLEAN: usize = 256;
 const MAX_SITEMAPS: usize = 100;
 /// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
@@ -47,17 +47,17 @@ pub enum RobotsAnswer {
 }
 
 impl Robots {
-    /// Reads a robots.txt for the robot whose product token is `agent`.
+    /// Reads a robots.txt for the robot whose product token is that of `agent`.
     ///
     /// All groups that name the agent are merged; without one, those of `*` (RFC 9309, 2.2.1).
     pub fn parse(body: &[u8], agent: &str) -> Self {
         let text = String::from_utf8_lossy(body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body));
         let text = text.replace("\r\n", "\n");
-        let agent = agent.to_ascii_lowercase();
+        let agent = product_token(agent);
         let mut own = Self::default();
         let mut any = Self::default();
         let mut own_named = false;
-        let (mut sitemaps, mut clean) = (Vec::new(), Vec::new());
+        let (mut sitemaps, mut clean, mut names_left) = (Vec::new(), Vec::new(), MAX_CLEAN);
         let (mut in_own, mut in_any, mut reading_agents) = (false, false, false);
         for (number, line) in text.split(['\n', '\r']).enumerate() {
             let line = line.split('#').next().unwrap_or_default();
@@ -71,15 +71,15 @@ impl Robots {
                     let name = product_token(value);
                     if value == "*" {
                         in_any = true;
-                    } else if name == agent {
+                    } else if name == agent && !agent.is_empty() {
                         in_own = true;
                         own_named = true;
                     }
                 }
                 "allow" | "disallow" => {
                     reading_agents = false;
-                    let rule =
-                        Rule { allow: key == "allow", pattern: normal(value), line: number + 1 };
+                    let pattern = normal_pattern(value);
+                    let rule = Rule { allow: key == "allow", pattern, line: number + 1 };
                     for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {
                         // An empty Disallow forbids nothing.
                         if inside && !value.is_empty() && group.rules.len() < MAX_RULES {
@@ -99,12 +99,16 @@ impl Robots {
                 }
                 "sitemap" if sitemaps.len() < MAX_SITEMAPS => sitemaps.push(value.to_owned()),
                 // Whatever the group it stands in, as its inventor says.
-                "clean-param" if clean.len() < MAX_CLEAN => {
+                "clean-param" => {
                     let mut words = value.split_whitespace();
                     let names = words.next().unwrap_or_default().split('&');
-                    let names = names.filter(|name| !name.is_empty()).map(str::to_owned);
+                    let names = names.filter(|name| !name.is_empty()).take(names_left);
+                    let names: Vec<String> = names.map(str::to_owned).collect();
+                    names_left -= names.len();
                     let path = words.next().unwrap_or("/").trim_end_matches('*').to_owned();
-                    clean.push((names.collect(), path));
+                    if !names.is_empty() {
+                        clean.push((names, path));
+                    }
                 }
                 _ => {}
             }
@@ -150,7 +154,7 @@ impl Robots {
             path.push('?');
             path.push_str(query);
         }
-        let path = normal(&path);
+        let path = normal_path(&path);
         let best = self
             .rules
             .iter()
@@ -190,10 +194,30 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url) -> RobotsAnswer {
     RobotsAnswer::Text(Vec::new())
 }
 
-/// The name before the version: `FooBot/1.2` is `foobot`.
+/// The name before the version: `FooBot/1.2` is `foobot`, and so is `FooBot2`, as RFC 9309, 2.2.1 has
+/// no digits in it. A name that begins with one is taken as it is.
 fn product_token(value: &str) -> String {
-    let end = value.find(|c: char| !(c.is_ascii_alphabetic() || c == '-' || c == '_'));
+    let no_letter = |c: char| !(c.is_ascii_alphabetic() || c == '-' || c == '_');
+    let end = match value.find(no_letter) {
+        Some(0) => value.find(|c: char| c == '/' || c.is_whitespace()),
+        end => end,
+    };
     value.get(..end.unwrap_or(value.len())).unwrap_or_default().to_ascii_lowercase()
+}
+
+/// A path made comparable. RFC 9309, 2.2.3: its own `*` and `$` are what a pattern writes as `%2A`
+/// and `%24`.
+fn normal_path(path: &str) -> String {
+    normal(path).replace('*', "%2A").replace('$', "%24")
+}
+
+/// A pattern made comparable: a `$` is special at its end alone.
+fn normal_pattern(pattern: &str) -> String {
+    let pattern = normal(pattern);
+    match pattern.strip_suffix('$') {
+        Some(rest) => rest.replace('$', "%24") + "$",
+        None => pattern.replace('$', "%24"),
+    }
 }
 
 /// Percent-encoding made comparable: unreserved characters bare, everything else encoded in upper

@@ -116,6 +116,62 @@ fn rules_beyond_the_limits_are_ignored() {
     assert_eq!((read.sitemaps.len(), read.clean.len()), (MAX_SITEMAPS, MAX_CLEAN));
 }
 
+#[test]
+fn the_names_of_clean_param_are_few_however_few_lines_they_stand_in() {
+    let names: Vec<String> = (0..MAX_CLEAN + 50).map(|n| format!("p{n}")).collect();
+    let line = format!("Clean-param: {} /\nClean-param: more", names.join("&"));
+    let read = Robots::parse(line.as_bytes(), "hapax");
+    assert_eq!(read.clean.iter().map(|(names, _)| names.len()).sum::<usize>(), MAX_CLEAN);
+    let empty = Robots::parse("Clean-param: &&\n".repeat(1000).as_bytes(), "hapax");
+    assert_eq!(empty.clean.len(), 0);
+}
+
+#[test]
+fn an_agent_with_digits_finds_its_own_group() {
+    let url = Url::parse("http://a.example/x").unwrap();
+    for (group, agent, own) in [
+        ("my2bot", "my2bot", true),
+        ("My2Bot/3.1", "my2bot", true),
+        ("my2bot", "My2Bot/3.1", true),
+        ("hapax2", "hapax", true),
+        ("360spider", "360Spider/1", true),
+        ("80legs", "360spider", false),
+        ("", "", false),
+        ("", "360spider", false),
+        ("hapaxes", "hapax", false),
+    ] {
+        let robots = format!("User-agent: {group}\nDisallow: /x\n\nUser-agent: *\nDisallow: /y");
+        let read = Robots::parse(robots.as_bytes(), agent);
+        assert_eq!(!read.allows(&url).0, own, "{group:?} {agent:?}");
+    }
+}
+
+/// RFC 9309, 2.2.3, with its two examples first.
+#[test]
+fn a_star_or_dollar_that_is_encoded_stands_for_itself() {
+    for (pattern, path, allowed) in [
+        ("/path/file-with-a-%2A.html", "/path/file-with-a-*.html", false),
+        ("/path/foo-%24", "/path/foo-$", false),
+        ("/a%2ab", "/a%2Ab", false),
+        ("/a%2Ab", "/aXb", true),
+        ("/a%2Ab*c", "/a*bXc", false),
+        ("/a*b", "/a*b", false),
+        ("/a*b", "/aXb", false),
+        ("/x%24", "/x", true),
+        ("/x%24", "/x$y", false),
+        ("/x%24$", "/x$y", true),
+        ("/x%24$", "/x$", false),
+        ("/x$", "/x$", true),
+        ("/x$", "/x", false),
+        ("/m$n", "/m$n", false),
+        ("/m$n", "/m", true),
+        ("/q?*=$", "/q?a=", false),
+    ] {
+        let robots = format!("User-agent: *\nDisallow: {pattern}");
+        assert_eq!(allows(&robots, path), allowed, "{pattern} {path}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(body in prop::collection::vec(any::<u8>(), 0..500), path in "/[ -~]{0,60}") {

@@ -1,3 +1,4 @@
+use super::writer::name;
 use super::*;
 use crate::response::Response;
 use std::io::{Cursor, Write as _};
@@ -31,7 +32,13 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
     let near = RecordKind::RevisitNear(refers.clone());
     let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2", &[]).unwrap();
     writer
-        .append(&RecordKind::RevisitIdentical(refers), &response("<p>one"), time, "urn:x:3", &[])
+        .append(
+            &RecordKind::RevisitSame(refers, first.clone()),
+            &response("<p>one"),
+            time,
+            "urn:x:3",
+            &[],
+        )
         .unwrap();
     let (number, length) = writer.sync().unwrap();
 
@@ -55,6 +62,57 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
         .unwrap();
     drop(Writer::open(folder.path(), number, length, WarcOptions::default()).unwrap());
     assert_eq!(records(folder.path()).len(), 4);
+}
+
+#[test]
+fn only_a_payload_with_the_same_digest_is_called_identical() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut writer = Writer::open(folder.path(), 1, 0, WarcOptions::default()).unwrap();
+    let time = SystemTime::UNIX_EPOCH;
+    let mut append = |kind: &RecordKind, body: &str| {
+        let id = format!("urn:x:{body}");
+        let place = writer.append(kind, &response(body), time, &id, &[]).unwrap();
+        read_at(folder.path(), place.file, place.offset, 1 << 20).map(|record| (place, record))
+    };
+    let (first, _) = append(&RecordKind::Response, "<p>one").unwrap();
+    let url = "http://a.example/x".to_owned();
+    let refers = RefersTo { record: "urn:x:1".into(), url, date: None };
+    let same = |place: &Location| RecordKind::RevisitSame(refers.clone(), place.clone());
+    let profile = |record: &Record| record.header("warc-profile").unwrap().to_owned();
+
+    let (twin, equal) = append(&same(&first), "<p>one").unwrap();
+    assert!(profile(&equal).ends_with("/identical-payload-digest"));
+    assert!(equal.block.ends_with(b"\r\n\r\n"), "its head only");
+    assert_eq!(equal.header("warc-payload-digest"), Some(&*payload_digest(b"<p>one")));
+    let nowhere = Location { file: 9, offset: 0 };
+    // Other bytes of the same text; a file that is gone; a record that itself holds no payload.
+    for (place, body) in [(&first, "<P>one"), (&nowhere, "<p>one"), (&twin, "<p>one")] {
+        let (_, other) = append(&same(place), body).unwrap();
+        assert_eq!(profile(&other), NEAR_DUPLICATE_PROFILE, "{place:?}");
+        assert!(other.block.ends_with(body.as_bytes()), "{place:?}");
+    }
+    let (_, unchanged) = append(&RecordKind::RevisitUnchanged(refers.clone()), "").unwrap();
+    assert_eq!(unchanged.header("warc-payload-digest"), None);
+}
+
+#[test]
+fn a_file_that_is_shorter_than_acknowledged_is_an_error_and_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join(name(1)), folder.path().join(name(2)));
+    let open = |length| Writer::open(folder.path(), 1, length, WarcOptions::default());
+    let error = open(5).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    assert!(!first.exists(), "a lost file is not made anew");
+    std::fs::write(&first, "1234").unwrap();
+    std::fs::write(&second, "later").unwrap();
+    let error = open(5).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidData);
+    let text = error.to_string();
+    assert!(text.contains("pages-00001.warc.gz has 4 bytes, but 5 "), "{text}");
+    assert_eq!(std::fs::read(&first).unwrap(), b"1234");
+    assert!(second.exists());
+    drop(open(4).unwrap());
+    assert!(!second.exists());
 }
 
 #[test]
@@ -136,6 +194,87 @@ fn what_lies_behind_a_damage_is_read() {
     }
     assert_eq!(blocks([&gzip(record("a1", 2))[..20], &[0x1f]].concat()).0, [""; 0]);
     assert_eq!(blocks(b"\x1f\x8b\x08 noise \x1f\x8b\x08 WARC/".to_vec()).0, [""; 0]);
+}
+
+/// A file that counts what is read of it.
+struct Counted(Cursor<Vec<u8>>, std::rc::Rc<std::cell::Cell<usize>>);
+
+impl std::io::Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.0.read(buffer)?;
+        self.1.set(self.1.get() + count);
+        Ok(count)
+    }
+}
+
+impl std::io::Seek for Counted {
+    fn seek(&mut self, to: std::io::SeekFrom) -> std::io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+#[test]
+fn damage_is_not_read_again_and_again() {
+    let read = std::rc::Rc::new(std::cell::Cell::new(0));
+    let last_of = |bytes: Vec<u8>| {
+        read.set(0);
+        let counted = Counted(Cursor::new(bytes), std::rc::Rc::clone(&read));
+        let (mut reader, mut last) = (Reader::new(counted, 100).unwrap(), Vec::new());
+        loop {
+            match reader.next_record() {
+                Ok(Some(record)) => last = record.block,
+                Ok(None) => return (last, read.get()),
+                Err(_) if reader.resync().unwrap() => {}
+                Err(_) => return (last, read.get()),
+            }
+        }
+    };
+    let record = |length: u64, body: &str| {
+        format!("WARC/1.1\r\nContent-Length: {length}\r\n\r\n{body}\r\n\r\n").into_bytes()
+    };
+    let gzip = |bytes: Vec<u8>| {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&bytes).unwrap();
+        gz.finish().unwrap()
+    };
+    const MANY: u64 = 3000;
+    let body = "x".repeat(1000);
+    // Lengths that reach beyond the end, of plain records and of packed ones.
+    let plain = [record(1 << 40, &body).repeat(MANY as usize), record(2, "ok")].concat();
+    let packed: Vec<u8> = gzip(record(1 << 40, &body)).repeat(MANY as usize);
+    // One that a file of this length could hold if it were packed very well.
+    let possible = gzip(record(50_000_000, &body)).repeat(MANY as usize);
+    let magic = b"\x1f\x8b\x08\x00".repeat(50_000);
+    for (what, bytes) in [
+        ("plain", plain),
+        ("packed", [packed, gzip(record(2, "ok"))].concat()),
+        ("possible", [possible, gzip(record(2, "ok"))].concat()),
+        ("magic", [gzip(record(1 << 40, "")), magic, gzip(record(2, "ok"))].concat()),
+    ] {
+        let length = bytes.len();
+        let (last, read) = last_of(bytes);
+        assert_eq!(last, b"ok", "{what}");
+        assert!(read < 8 * length + (1 << 20), "{what}: {read} of {length}");
+    }
+    // Each length is one more than there is: then not all is looked at, but it ends.
+    let whole = record(0, &body).len() as u64 + 8;
+    let worst = (0..MANY).flat_map(|n| gzip(record((MANY - n) * whole, &body))).collect();
+    let (_, read) = last_of(worst);
+    assert!(read < 40 << 20, "{read}");
+}
+
+#[test]
+fn the_first_empty_line_ends_a_head_whatever_its_line_ends() {
+    for (block, body) in [
+        ("HTTP/1.1 200 OK\na: b\n\nfirst\r\n\r\nsecond", "first\r\n\r\nsecond"),
+        ("HTTP/1.1 200 OK\r\na: b\r\n\r\nfirst\n\nsecond", "first\n\nsecond"),
+        ("HTTP/1.1 200 OK\na: b\n\r\nfirst\r\n\r\n", "first\r\n\r\n"),
+    ] {
+        let (status, headers, found) = http_parts(block.as_bytes()).unwrap();
+        assert_eq!((status, found), (200, body.as_bytes()), "{block:?}");
+        assert_eq!(headers, [("a".to_owned(), b"b".to_vec())], "{block:?}");
+    }
+    assert!(http_parts(b"HTTP/1.1 200 OK\r\na: b\r\n").is_none());
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub(crate) enum UrlState {
 /// Changes since the last commit.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
-    pub(crate) states: Vec<(UrlKey, UrlState)>,
+    pub(crate) states: HashMap<UrlKey, UrlState>,
     pub(crate) queued: Vec<(u64, u64, Entry)>,
     pub(crate) dequeued: Vec<(u64, u64)>,
     pub(crate) hosts: Vec<String>,
@@ -43,12 +43,21 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.states.is_empty()
             && self.queued.is_empty()
             && self.dequeued.is_empty()
             && self.notes.is_empty()
     }
+}
+
+/// What else a commit writes down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counters {
+    /// The sequence number of the next entry.
+    pub(crate) next: u64,
+    /// How many of the URL table's keys stand for refusals.
+    pub(crate) refused: u64,
 }
 
 #[derive(Debug)]
@@ -105,7 +114,7 @@ impl Disk {
         })
     }
 
-    /// How many URLs were ever seen.
+    /// How many URLs were ever seen or refused.
     pub(crate) fn url_count(&self) -> Result<u64> {
         self.read(|txn| Ok(txn.open_table(URLS)?.len()?))
     }
@@ -185,7 +194,7 @@ impl Disk {
         })
     }
 
-    pub(crate) fn commit(&self, batch: &Batch, next: u64, payload: &[u8]) -> Result<()> {
+    pub(crate) fn commit(&self, batch: &Batch, counters: Counters, payload: &[u8]) -> Result<()> {
         self.write(|txn| {
             {
                 let mut urls = txn.open_table(URLS)?;
@@ -209,10 +218,17 @@ impl Disk {
                 }
                 let mut meta = txn.open_table(META)?;
                 meta.insert("payload", payload)?;
-                meta.insert("next", next.to_le_bytes().as_slice())?;
+                meta.insert("next", counters.next.to_le_bytes().as_slice())?;
+                meta.insert("refused", counters.refused.to_le_bytes().as_slice())?;
             }
             Ok(())
         })
+    }
+
+    /// Commits wait for as long as this lives.
+    #[cfg(test)]
+    pub(crate) fn hold(&self) -> redb::WriteTransaction {
+        self.db.begin_write().unwrap()
     }
 
     fn read<T>(

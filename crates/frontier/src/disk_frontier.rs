@@ -1,13 +1,13 @@
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 use std::net::IpAddr;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::disk::{Batch, Disk, UrlState};
+use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
 use crate::frontier::Frontier;
@@ -15,8 +15,16 @@ use crate::host::Host;
 use crate::host_key;
 use crate::seen::Seen;
 
-/// So many of a host's queued URLs are held in memory; the rest waits on disk.
+/// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
 const HEAD: usize = 256;
+/// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
+const HEADS: usize = 1 << 16;
+const LEAST_HEAD: usize = 8;
+
+/// How many of each host's queued URLs are held in memory where there are so many hosts.
+fn head(hosts: usize) -> usize {
+    (HEADS / hosts.max(1)).clamp(LEAST_HEAD, HEAD)
+}
 
 #[derive(Debug)]
 struct State {
@@ -29,10 +37,10 @@ struct State {
     by_address: HashMap<IpAddr, usize>,
     ready: BinaryHeap<Reverse<(Instant, usize)>>,
     batch: Batch,
-    /// Queued once more since the last commit.
-    again: HashSet<UrlKey>,
-    /// A batch is on its way to disk: neither here nor there.
-    committing: bool,
+    /// On its way to disk; asked like the batch until it can be read from there.
+    committing: Option<Arc<Batch>>,
+    /// A commit failed, and its batch with it.
+    failed: bool,
     queued: u64,
     deferred: u64,
     next_sequence: u64,
@@ -41,14 +49,16 @@ struct State {
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
-/// Memory: 16 MiB, about 300 bytes a host and 256 queued URLs of each; seen-set and queues are on
-/// disk. A push asks the disk unless the URL was met lately; a lease and a completion are
-/// O(log hosts).
+/// Memory: 48 MiB (16 for the cache of seen URLs, 32 for redb's), about 300 bytes a host, 256
+/// queued URLs of each (fewer where there are more than 256 hosts, 8 from 8,192 on), and what waits for a commit; seen-set and queues are on disk. A push asks
+/// the disk unless the URL was met lately; a lease and a completion are O(log hosts).
 #[derive(Debug)]
 pub struct DiskFrontier {
     options: Options,
     disk: Disk,
     state: Mutex<State>,
+    /// One commit at a time; taken before `state`.
+    commits: Mutex<()>,
 }
 
 impl DiskFrontier {
@@ -61,9 +71,12 @@ impl DiskFrontier {
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
         let disk = Disk::open(&folder.join("frontier.redb"))?;
         let (per_host, last) = disk.queued()?;
-        let stored = disk.meta("next")?.and_then(|v| v.try_into().ok()).map(u64::from_le_bytes);
+        let stored = |name| -> Result<u64> {
+            let bytes = disk.meta(name)?.and_then(|v| v.try_into().ok());
+            Ok(bytes.map_or(0, u64::from_le_bytes))
+        };
         let state = State {
-            seen: Seen::new(disk.url_count()?),
+            seen: Seen::new(disk.url_count()?, stored("refused")?),
             hosts: Vec::new(),
             names: Vec::new(),
             by_name: HashMap::new(),
@@ -71,13 +84,13 @@ impl DiskFrontier {
             by_address: HashMap::new(),
             ready: BinaryHeap::new(),
             batch: Batch::default(),
-            again: HashSet::new(),
-            committing: false,
+            committing: None,
+            failed: false,
             queued: per_host.values().sum(),
             deferred: 0,
-            next_sequence: stored.unwrap_or(0).max(last + 1),
+            next_sequence: stored("next")?.max(last + 1),
         };
-        let frontier = Self { options, disk, state: Mutex::new(state) };
+        let frontier = Self { options, disk, state: Mutex::new(state), commits: Mutex::new(()) };
         for name in frontier.disk.hosts()? {
             let mut state = frontier.lock();
             let index = frontier.host_index(&mut state, &name);
@@ -101,7 +114,8 @@ impl DiskFrontier {
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         state.queued += 1;
-        state.batch.states.push((key, UrlState::Queued));
+        state.batch.states.insert(key, UrlState::Queued);
+        let head = head(state.hosts.len());
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.queued += 1;
         let host_key = host.key;
@@ -111,7 +125,7 @@ impl DiskFrontier {
         } else if probe {
             // What it finds out is about the others, and only in this run.
             host.queue.push_front((sequence, entry.clone(), 0));
-        } else if host.on_disk_from.is_none() && host.queue.len() < HEAD {
+        } else if host.on_disk_from.is_none() && host.queue.len() < head {
             host.queue.push_back((sequence, entry.clone(), 0));
         } else {
             host.on_disk_from.get_or_insert(sequence);
@@ -131,6 +145,15 @@ impl DiskFrontier {
             state.seen.cache(key);
         }
         Ok(known)
+    }
+
+    /// Whether the newest that is known of a URL is that it waits: the disk speaks last.
+    fn is_queued(&self, state: &State, key: UrlKey) -> Result<bool> {
+        let found = match state.uncommitted().find_map(|batch| batch.states.get(&key)) {
+            Some(&fresh) => Some(fresh),
+            None => self.disk.state(key)?,
+        };
+        Ok(found == Some(UrlState::Queued))
     }
 
     /// All that waits for the host is deferred.
@@ -155,13 +178,14 @@ impl DiskFrontier {
     }
 
     fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
+        let head = head(state.hosts.len());
         let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
-        let entries = self.disk.queue(host.key, from, HEAD)?;
+        let entries = self.disk.queue(host.key, from, head)?;
         let fresh = state.batch.queued.iter();
-        let waiting = state.committing
+        let waiting = state.committing.is_some()
             || fresh.into_iter().any(|(key, sequence, _)| *key == host.key && *sequence >= from);
         let last = entries.last().map(|(sequence, _)| sequence + 1);
-        host.on_disk_from = match (entries.len() == HEAD || waiting, last) {
+        host.on_disk_from = match (entries.len() == head || waiting, last) {
             (true, last) => Some(last.unwrap_or(from)),
             (false, _) => None,
         };
@@ -185,15 +209,29 @@ impl DiskFrontier {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// The state, unless a commit failed: then memory and disk tell two different stories.
+    fn usable(&self) -> Result<MutexGuard<'_, State>> {
+        let state = self.lock();
+        if state.failed { Err(Error::Poisoned) } else { Ok(state) }
+    }
+}
+
+impl State {
+    /// What no look at the disk is sure to show, newest first.
+    fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
+        std::iter::once(&self.batch).chain(self.committing.as_deref())
+    }
 }
 
 impl Frontier for DiskFrontier {
     fn payload(&self) -> Result<Vec<u8>> {
+        drop(self.usable()?);
         Ok(self.disk.meta("payload")?.unwrap_or_default())
     }
 
     fn push(&self, entry: Entry) -> Result<bool> {
-        let mut state = self.lock();
+        let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if self.is_known(&mut state, key)? {
             return Ok(false);
@@ -204,47 +242,47 @@ impl Frontier for DiskFrontier {
     }
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
-        let mut state = self.lock();
+        let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if !self.is_known(&mut state, key)? {
             state.seen.insert(key);
-        } else if state.again.contains(&key) || self.disk.state(key)? == Some(UrlState::Queued) {
+        } else if self.is_queued(&state, key)? {
             return Ok(false);
         }
-        state.again.insert(key);
         self.enqueue(&mut state, key, entry);
         Ok(true)
     }
 
     fn mark(&self, url: &Url) -> Result<bool> {
-        let mut state = self.lock();
+        let mut state = self.usable()?;
         let key = url_key(url.as_str());
         let known = self.is_known(&mut state, key)?;
         if !known {
             state.seen.insert(key);
-            state.batch.states.push((key, UrlState::Done));
+            state.batch.states.insert(key, UrlState::Done);
         }
         Ok(!known)
     }
 
     fn refuse(&self, url: &Url) -> Result<bool> {
-        let mut state = self.lock();
+        let mut state = self.usable()?;
         // A name of its own, which no URL has.
         let key = url_key(&format!("refused {url}"));
         let known = self.is_known(&mut state, key)?;
         if !known {
-            state.seen.insert(key);
-            state.batch.states.push((key, UrlState::Done));
+            state.seen.insert_refusal(key);
+            state.batch.states.insert(key, UrlState::Done);
         }
         Ok(!known)
     }
 
     fn knows(&self, url: &str) -> Result<bool> {
-        self.is_known(&mut self.lock(), url_key(url))
+        let mut state = self.usable()?;
+        self.is_known(&mut state, url_key(url))
     }
 
     fn next(&self, now: Instant) -> Result<Next> {
-        let mut guard = self.lock();
+        let mut guard = self.usable()?;
         let state = &mut *guard;
         while let Some(&Reverse((at, index))) = state.ready.peek() {
             if at > now {
@@ -347,7 +385,7 @@ impl Frontier for DiskFrontier {
     fn finish(&self, lease: &Lease) {
         let mut state = self.lock();
         state.queued = state.queued.saturating_sub(1);
-        state.batch.states.push((url_key(lease.entry.url.as_str()), UrlState::Done));
+        state.batch.states.insert(url_key(lease.entry.url.as_str()), UrlState::Done);
         state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
         let Some(&index) = state.by_name.get(&lease.host) else { return };
         if let Some(host) = state.hosts.get_mut(index) {
@@ -405,31 +443,39 @@ impl Frontier for DiskFrontier {
     }
 
     fn note_of(&self, subject: &str, kind: &str) -> Result<Option<Vec<u8>>> {
-        let state = self.lock();
-        let fresh = state.batch.notes.iter().rev();
-        if let Some((.., value)) = fresh.into_iter().find(|(s, k, _)| s == subject && *k == kind) {
+        let state = self.usable()?;
+        let mut fresh = state.uncommitted().flat_map(|batch| batch.notes.iter().rev());
+        if let Some((.., value)) = fresh.find(|(s, k, _)| s == subject && *k == kind) {
             return Ok(Some(value.clone()));
         }
+        drop(fresh);
         drop(state);
         self.disk.note(subject, kind)
     }
 
     fn notes(&self, kind: &str, visit: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
+        drop(self.usable()?);
         self.disk.notes(kind, visit)
     }
 
     fn commit(&self, payload: &[u8]) -> Result<()> {
-        let (batch, next) = {
-            let mut state = self.lock();
+        // A panic in the midst of another commit leaves what is on disk unknown too.
+        let _turn = self.commits.lock().map_err(|_| Error::Poisoned)?;
+        let (batch, counters) = {
+            let mut state = self.usable()?;
             state.seen.begin_commit();
-            state.committing = true;
-            state.again.clear();
-            (std::mem::take(&mut state.batch), state.next_sequence)
+            let batch = Arc::new(std::mem::take(&mut state.batch));
+            state.committing = Some(Arc::clone(&batch));
+            (batch, Counters { next: state.next_sequence, refused: state.seen.refused() })
         };
-        self.disk.commit(&batch, next, payload)?;
+        let written = self.disk.commit(&batch, counters, payload);
         let mut state = self.lock();
+        if let Err(error) = written {
+            state.failed = true;
+            return Err(error);
+        }
         state.seen.end_commit();
-        state.committing = false;
+        state.committing = None;
         // What went to disk only may be read from there now.
         for index in 0..state.hosts.len() {
             if state.hosts.get(index).is_some_and(|host| host.on_disk_from.is_some()) {
@@ -474,6 +520,7 @@ impl Frontier for DiskFrontier {
     }
 
     fn position(&self, url: &Url) -> Result<Option<u64>> {
+        drop(self.usable()?);
         self.disk.position(host_hash(&host_key(url)), url.as_str())
     }
 }

@@ -133,7 +133,8 @@ pub enum Next {
     Lease(Box<Lease>),
     /// Nothing is allowed before this moment.
     At(Instant),
-    /// Nothing is queued but for what is in flight.
+    /// Nothing can be handed out but for what is in flight and, if a host's queue is long, what
+    /// waits for a [commit](crate::Frontier::commit).
     Idle,
 }
 

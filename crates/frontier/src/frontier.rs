@@ -112,7 +112,7 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// Makes everything durable that was pushed and done before, with the caller's `payload`.
     ///
     /// # Errors
-    /// From the file; then the frontier should be opened anew.
+    /// From the file; then the frontier must be opened anew, and refuses everything until it is.
     fn commit(&self, payload: &[u8]) -> Result<()>;
 
     /// Whether anything waits for a commit.
@@ -121,7 +121,7 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// How many URLs are where.
     fn counts(&self) -> Counts;
 
-    /// Every host, in the order of its first URL.
+    /// Every host: those of earlier opens first, by name, then in the order of their first URLs.
     fn hosts(&self) -> Vec<HostState>;
 
     /// One host, if any of its URLs was seen.

@@ -319,3 +319,134 @@ fn a_host_that_answers_with_errors_alone_is_given_up_too() {
     assert_eq!(frontier.counts(), Counts { known: 10, queued: 7, deferred: 7 });
     assert!(lease(&frontier, now + Duration::from_secs(3600)).is_none());
 }
+
+#[test]
+fn what_is_not_committed_yet_counts_for_a_second_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/1")).unwrap();
+    assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "queued, not committed");
+    let now = Instant::now();
+    let first = lease(&frontier, now).unwrap();
+    assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "in flight");
+    frontier.done(&first, Duration::ZERO, now);
+    assert!(frontier.push_again(entry("http://a.example/1")).unwrap(), "done, not committed");
+    assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "queued again");
+    frontier.commit(b"").unwrap();
+    let second = lease(&frontier, Instant::now()).unwrap();
+    // The disk says that it is queued, and it is done.
+    frontier.done(&second, Duration::ZERO, Instant::now());
+    assert!(frontier.push_again(entry("http://a.example/1")).unwrap(), "done, not committed");
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.counts(), Counts { known: 1, queued: 1, deferred: 0 });
+    let third = lease(&frontier, Instant::now()).unwrap();
+    assert!(!frontier.push_again(third.entry).unwrap(), "in flight");
+}
+
+/// Waits until a commit has taken its batch.
+fn until_committing(frontier: &DiskFrontier) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while frontier.lock().committing.is_none() && Instant::now() < deadline {
+        std::thread::yield_now();
+    }
+    assert!(frontier.lock().committing.is_some());
+}
+
+#[test]
+fn a_batch_can_be_read_while_it_is_written_and_commits_wait_for_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/done")).unwrap();
+    let first = lease(&frontier, Instant::now()).unwrap();
+    frontier.commit(b"").unwrap();
+    frontier.done(&first, Duration::ZERO, Instant::now());
+    frontier.push(entry("http://a.example/queued")).unwrap();
+    frontier.note("a.example", "robots", b"one".to_vec());
+    let held = frontier.disk.hold();
+    std::thread::scope(|threads| {
+        let one = threads.spawn(|| frontier.commit(b"one"));
+        until_committing(&frontier);
+        assert_eq!(frontier.note_of("a.example", "robots").unwrap().unwrap(), b"one");
+        assert!(!frontier.push_again(entry("http://a.example/queued")).unwrap());
+        assert!(frontier.push_again(entry("http://a.example/done")).unwrap());
+        let two = threads.spawn(|| frontier.commit(b"two"));
+        // Long enough for the second to take the batch from under the first.
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(frontier.knows("http://a.example/queued").unwrap());
+        assert!(!frontier.push_again(entry("http://a.example/done")).unwrap());
+        held.abort().unwrap();
+        one.join().unwrap().unwrap();
+        two.join().unwrap().unwrap();
+    });
+    assert_eq!(frontier.payload().unwrap(), b"two");
+    drop(frontier);
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.counts(), Counts { known: 2, queued: 2, deferred: 0 });
+}
+
+#[test]
+fn after_a_failed_commit_everything_is_refused() {
+    const OTHER: redb::TableDefinition<'_, u8, u8> = redb::TableDefinition::new("notes");
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path(), 0));
+    // A table of another kind: no commit can open it.
+    let db = redb::Database::open(folder.path().join("frontier.redb")).unwrap();
+    let txn = db.begin_write().unwrap();
+    txn.open_table(OTHER).unwrap().insert(1, 1).unwrap();
+    txn.commit().unwrap();
+    drop(db);
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/1")).unwrap();
+    assert!(matches!(frontier.commit(b"one"), Err(Error::Damaged { .. })));
+    assert!(matches!(frontier.commit(b"two"), Err(Error::Poisoned)));
+    assert!(matches!(frontier.push(entry("http://a.example/2")), Err(Error::Poisoned)));
+    assert!(matches!(frontier.next(Instant::now()), Err(Error::Poisoned)));
+    drop(frontier);
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.payload().unwrap(), b"");
+    assert!(frontier.push(entry("http://a.example/1")).unwrap(), "nothing of it was kept");
+}
+
+#[test]
+fn refusals_are_no_known_urls() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/1")).unwrap();
+    let deep = Url::parse("http://a.example/deep").unwrap();
+    assert!(frontier.refuse(&deep).unwrap());
+    assert_eq!(frontier.counts().known, 1);
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let frontier = open(folder.path(), 0);
+    assert_eq!(frontier.counts().known, 1);
+    assert!(!frontier.refuse(&deep).unwrap());
+}
+
+#[test]
+fn of_many_hosts_few_urls_each_are_held_in_memory_and_none_is_lost() {
+    assert_eq!([1, 256, 1024, 8192, 1 << 20].map(head), [256, 256, 64, 8, 8]);
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { delay: Duration::ZERO, per_host: 1000, ..Options::default() };
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+    let (hosts, urls) = (2000, 60);
+    // The hosts first, as seeds come.
+    for url in 0..urls {
+        for host in 0..hosts {
+            frontier.push(entry(&format!("http://h{host}.example/{url}"))).unwrap();
+        }
+        frontier.commit(b"").unwrap();
+    }
+    let held: usize = frontier.lock().hosts.iter().map(|host| host.queue.len()).sum();
+    assert!(held <= HEADS + hosts, "{held} of {} in memory", hosts * urls);
+    let mut handed_out = 0;
+    while let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {
+        frontier.done(&lease, Duration::ZERO, Instant::now());
+        handed_out += 1;
+        if handed_out % 10_000 == 0 {
+            frontier.commit(b"").unwrap();
+        }
+    }
+    assert_eq!(handed_out, hosts * urls);
+}

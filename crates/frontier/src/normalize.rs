@@ -91,11 +91,8 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         let kept = kept.join("&");
         url.set_query((!kept.is_empty()).then_some(&kept));
     }
-    if let Some(start) = url.path().rfind(';')
-        && url.path().get(start + 1..).is_some_and(|pair| is_listed(SESSIONS, pair))
-    {
-        // `/page;jsessionid=1A2B`, as servlets write it.
-        let path = url.path().get(..start).unwrap_or_default().to_owned();
+    if url.path().contains(';') {
+        let path = without_sessions(url.path());
         url.set_path(&path);
     }
     if has_far_date(&url, &limits.years) {
@@ -113,6 +110,17 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         return Err(Rejected::Trap("repeated-segment"));
     }
     Ok(url)
+}
+
+/// A path without what servlets write behind a segment: `/shop;jsessionid=1A2B/cart`.
+fn without_sessions(path: &str) -> String {
+    let bare = |segment: &str| {
+        let mut parts = segment.split(';');
+        let name = parts.next().unwrap_or_default();
+        let kept = parts.filter(|pair| !is_listed(SESSIONS, pair));
+        std::iter::once(name).chain(kept).collect::<Vec<_>>().join(";")
+    };
+    path.split('/').map(bare).collect::<Vec<_>>().join("/")
 }
 
 fn is_listed(list: &str, pair: &str) -> bool {
@@ -184,6 +192,9 @@ mod tests {
             ("http://a.example./?", "http://a.example/"),
             ("http:0l0../", "http://0l0/"),
             ("http://a.example/x;jsessionid=1A2B?y=1", "http://a.example/x?y=1"),
+            ("http://a.example/shop;jsessionid=1/cart", "http://a.example/shop/cart"),
+            ("http://a.example/x;v=1;JSESSIONID=1;w=2/y;cfid=3", "http://a.example/x;v=1;w=2/y"),
+            ("http://a.example/x;jsessionid=1/y;b=c", "http://a.example/x/y;b=c"),
             ("http://a.example/x?PHPSESSID=1a2b&y=1", "http://a.example/x?y=1"),
             ("http://a.example/a;b=c", "http://a.example/a;b=c"),
             ("http://a.example/?utm_source=x&id=7&fbclid=q", "http://a.example/?id=7"),
@@ -245,7 +256,24 @@ mod tests {
         assert_eq!(normalize(&url, &UrlLimits::default()).unwrap(), url);
     }
 
+    const PIECES: [&str; 12] =
+        ["/", ";", "jsessionid", "=1", "a", ".", "..", "%2e", "?", "&", "utm_x", "//"];
+
     proptest! {
+        #[test]
+        fn session_ids_are_gone_after_one_pass(
+            pieces in prop::collection::vec(prop::sample::select(&PIECES[..]), 0..16),
+        ) {
+            let url = Url::parse(&format!("http://a.example/{}", pieces.concat())).unwrap();
+            if let Ok(once) = normalize(&url, &UrlLimits::default()) {
+                let listed = |pair: &str| is_listed(SESSIONS, pair);
+                let mut segments = once.path().split('/');
+                prop_assert!(!segments.any(|segment| segment.split(';').skip(1).any(listed)));
+                let twice = normalize(&Url::parse(once.as_str()).unwrap(), &UrlLimits::default());
+                prop_assert_eq!(Ok(once), twice);
+            }
+        }
+
         #[test]
         fn the_normal_form_is_its_own_normal_form(path in "[a-z/.%?&=#;:@ é中-]{0,60}") {
             if let Ok(url) = Url::parse(&format!("http://a.example/{path}"))

@@ -1,8 +1,9 @@
 //! Which URLs belong to a crawl.
 
 use std::collections::BTreeSet;
+use std::ops::Bound;
 
-use url::Url;
+use url::{Position, Url};
 
 /// How far from its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub enum ScopeKind {
     Host,
     /// The seeds' hosts without a leading `www.`, and all hosts below them.
     Domain,
-    /// URLs that begin with a seed's URL up to its last slash.
+    /// URLs that begin with a seed's URL up to the last slash of its path.
     Prefix,
     /// Everything.
     Any,
@@ -22,6 +23,8 @@ pub enum ScopeKind {
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     kind: ScopeKind,
+    /// But for [`ScopeKind::Host`], none is the beginning of another: so of all marks only the
+    /// last one not after a text can be its beginning.
     marks: BTreeSet<String>,
 }
 
@@ -36,33 +39,50 @@ impl Scope {
     /// Takes one more seed in; also the target of a seed's redirect.
     pub fn add(&mut self, seed: &Url) {
         let mark = match self.kind {
-            ScopeKind::Host => host_key(seed),
-            ScopeKind::Domain => domain(seed).to_owned(),
+            ScopeKind::Host => {
+                self.marks.insert(host_key(seed));
+                return;
+            }
+            ScopeKind::Domain => backwards(domain(seed)),
             ScopeKind::Prefix => {
-                let text = seed.as_str();
-                text.get(..=text.rfind('/').unwrap_or(0)).unwrap_or(text).to_owned()
+                let text = &seed[..Position::AfterPath];
+                text.rfind('/').and_then(|slash| text.get(..=slash)).unwrap_or(text).to_owned()
             }
             ScopeKind::Any => return,
         };
+        if self.has_beginning(&mark) {
+            return;
+        }
+        let from = (Bound::Included(mark.as_str()), Bound::Unbounded);
+        let longer = self.marks.range::<str, _>(from).take_while(|other| other.starts_with(&mark));
+        for other in longer.cloned().collect::<Vec<_>>() {
+            self.marks.remove(&other);
+        }
         self.marks.insert(mark);
     }
 
     /// Whether `url` belongs to the crawl.
+    ///
+    /// # Complexity
+    /// O(log seeds) comparisons.
     pub fn contains(&self, url: &Url) -> bool {
         match self.kind {
             ScopeKind::Host => self.marks.contains(&host_key(url)),
-            ScopeKind::Domain => {
-                let host = url.host_str().unwrap_or_default();
-                let below = |mark: &String| {
-                    host.strip_suffix(mark.as_str())
-                        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-                };
-                self.marks.iter().any(below)
-            }
-            ScopeKind::Prefix => self.marks.iter().any(|mark| url.as_str().starts_with(mark)),
+            ScopeKind::Domain => self.has_beginning(&backwards(url.host_str().unwrap_or_default())),
+            ScopeKind::Prefix => self.has_beginning(url.as_str()),
             ScopeKind::Any => true,
         }
     }
+
+    fn has_beginning(&self, text: &str) -> bool {
+        let to = (Bound::Unbounded, Bound::Included(text));
+        self.marks.range::<str, _>(to).next_back().is_some_and(|mark| text.starts_with(mark))
+    }
+}
+
+/// A host from its end on, and a dot: what lies below it begins with it.
+fn backwards(host: &str) -> String {
+    host.chars().rev().chain(['.']).collect()
 }
 
 fn domain(url: &Url) -> &str {
@@ -84,6 +104,7 @@ pub fn host_key(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn contains(kind: ScopeKind, seed: &str, url: &str) -> bool {
         Scope::new(kind, [&Url::parse(seed).unwrap()]).contains(&Url::parse(url).unwrap())
@@ -104,6 +125,48 @@ mod tests {
             (Any, "http://b.example/", true),
         ] {
             assert_eq!(contains(kind, seed, url), expected, "{kind:?} {url}");
+        }
+    }
+
+    #[test]
+    fn a_slash_in_the_query_ends_no_prefix() {
+        let seed = "http://a.example/docs/list?from=/home/x";
+        assert!(contains(ScopeKind::Prefix, seed, "http://a.example/docs/y"));
+        assert!(!contains(ScopeKind::Prefix, seed, "http://a.example/other"));
+    }
+
+    /// The definition: every seed is asked.
+    fn plain(kind: ScopeKind, seeds: &[Url], url: &Url) -> bool {
+        let host = url.host_str().unwrap();
+        seeds.iter().any(|seed| match kind {
+            ScopeKind::Host => host_key(seed) == host_key(url),
+            ScopeKind::Domain => {
+                host == domain(seed) || host.ends_with(&format!(".{}", domain(seed)))
+            }
+            ScopeKind::Prefix => {
+                let mut base = seed.clone();
+                base.set_query(None);
+                url.as_str().starts_with(base.join(".").unwrap().as_str())
+            }
+            ScopeKind::Any => true,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_look_up_answers_as_a_scan_of_all_seeds(
+            seeds in prop::collection::vec("(www\\.)?([ab]\\.){0,3}[ab](:81)?/([ab]/){0,3}[ab]?(\\?/a/)?", 0..12),
+            urls in prop::collection::vec("(www\\.)?([ab]\\.){0,3}[ab](:81)?/([ab]/){0,3}[ab]?", 12),
+        ) {
+            let parse = |text: &String| Url::parse(&format!("http://{text}")).unwrap();
+            let seeds: Vec<Url> = seeds.iter().map(parse).collect();
+            for kind in [ScopeKind::Host, ScopeKind::Domain, ScopeKind::Prefix] {
+                let scope = Scope::new(kind, &seeds);
+                for url in urls.iter().map(parse) {
+                    let expected = plain(kind, &seeds, &url);
+                    prop_assert_eq!(scope.contains(&url), expected, "{:?} {}", kind, url);
+                }
+            }
         }
     }
 }

@@ -17,15 +17,19 @@ pub(crate) struct Seen {
     /// the new ones would be taken for a known one.
     cache: Box<[u64]>,
     count: u64,
+    /// Keys that stand for refusals, which are no known URLs.
+    refused: u64,
 }
 
 impl Seen {
-    pub(crate) fn new(count: u64) -> Self {
+    /// `count` keys are on disk, so many of them `refused`.
+    pub(crate) fn new(count: u64, refused: u64) -> Self {
         Self {
             fresh: HashSet::new(),
             committing: HashSet::new(),
             cache: vec![0; PLACES].into_boxed_slice(),
-            count,
+            count: count.saturating_sub(refused),
+            refused,
         }
     }
 
@@ -55,6 +59,12 @@ impl Seen {
         self.count += 1;
     }
 
+    /// A new key that is not counted as a known URL.
+    pub(crate) fn insert_refusal(&mut self, key: UrlKey) {
+        self.fresh.insert(key);
+        self.refused += 1;
+    }
+
     /// What is fresh now is being written.
     pub(crate) fn begin_commit(&mut self) {
         self.committing = std::mem::take(&mut self.fresh);
@@ -67,7 +77,12 @@ impl Seen {
         }
     }
 
+    /// Known URLs.
     pub(crate) const fn count(&self) -> u64 {
         self.count
+    }
+
+    pub(crate) const fn refused(&self) -> u64 {
+        self.refused
     }
 }

@@ -22,6 +22,8 @@ const WRITER_BYTES: usize = 48 << 20;
 const TOKENIZER: &str = "mixed";
 /// Characters of a snippet.
 const SNIPPET: usize = 180;
+/// Bytes of a text in which a snippet is looked for; it is cut into words anew for each hit.
+const SNIPPET_TEXT: usize = 1 << 20;
 
 /// A page to be indexed.
 #[derive(Clone, Debug)]
@@ -212,15 +214,6 @@ impl Index {
         commit().map_err(|error| translate(&self.path, error))
     }
 
-    /// How many pages the last commit holds.
-    ///
-    /// # Errors
-    /// From the files.
-    pub fn documents(&self) -> Result<u64> {
-        let count = || -> tantivy::Result<u64> { Ok(self.index.reader()?.searcher().num_docs()) };
-        count().map_err(|error| translate(&self.path, error))
-    }
-
     /// Waits for merges that run in the background.
     ///
     /// # Errors
@@ -381,7 +374,8 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
 fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
     let text = |field| text_of(document, field);
     let body = text(fields.text);
-    let mut snippet = snippets.snippet(&body).fragment().to_owned();
+    let near = body.get(..body.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
+    let mut snippet = snippets.snippet(near).fragment().to_owned();
     if snippet.is_empty() {
         snippet = body.chars().take(SNIPPET).collect();
     }
@@ -429,7 +423,7 @@ mod tests {
         &JIEBA
     }
 
-    fn page(id: u64, title: &'static str, text: &'static str) -> Page<'static> {
+    fn page<'a>(id: u64, title: &'a str, text: &'a str) -> Page<'a> {
         Page {
             id,
             url: "http://a.example/",
@@ -483,8 +477,46 @@ mod tests {
 
         index.delete_from(1).unwrap();
         index.commit(8).unwrap();
-        assert_eq!(index.documents().unwrap(), 1);
         index.close().unwrap();
+        assert_eq!(Searcher::open(folder.path(), jieba).unwrap().len(), 1);
         assert!(matches!(Searcher::open(Path::new("/nonexistent"), jieba), Err(Error::Missing(_))));
+    }
+
+    #[test]
+    fn long_words_and_the_words_within_have_snippets_wherever_they_stand() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        // The fragments of snippets are counted in bytes.
+        for id in 0..=200 {
+            let text =
+                format!("{}北京大学在中华人民共和国。", "a ".repeat(id / 2) + &"b".repeat(id % 2));
+            index.add(&page(id as u64, "", &text)).unwrap();
+        }
+        index.commit(201).unwrap();
+        let searcher = Searcher::open(folder.path(), jieba).unwrap();
+        for query in ["北京大学", "北京", "大学", "中华人民共和国", "共和国", "\"大学在\""]
+        {
+            let (hits, count) = searcher.search(query, 300).unwrap();
+            assert_eq!((hits.len(), count), (201, 201), "{query}");
+            assert!(
+                hits.iter().all(|hit| hit.snippet.contains(['北', '京', '大', '国'])),
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_long_text_is_searched_for_a_snippet() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        let before = "The beginning. ".repeat(SNIPPET_TEXT / 15 + 1);
+        index.add(&page(0, "", &format!("{before} far"))).unwrap();
+        index.add(&page(1, "", "Not far from here.")).unwrap();
+        index.commit(2).unwrap();
+        let (mut hits, _) = Searcher::open(folder.path(), jieba).unwrap().search("far", 9).unwrap();
+        hits.sort_by_key(|hit| hit.id);
+        let snippets: Vec<&str> = hits.iter().map(|hit| hit.snippet.as_str()).collect();
+        assert!(snippets[0].starts_with("The beginning.") && !snippets[0].contains("far"));
+        assert_eq!(snippets[1], "Not far from here");
     }
 }

@@ -1,8 +1,8 @@
 /*!
 Documents to a full-text index that finds Chinese and English words alike. A face over tantivy.
 
-[`Index`] adds, deletes and commits; each commit carries the caller's sequence number, so that after
-a crash the index can be brought back in step with the caller's other stores.
+[`Index`] adds, deletes and commits. What a crash left ahead of the caller's other stores is taken
+out by the caller's numbers: [`Index::delete_from`].
 */
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
@@ -13,4 +13,4 @@ mod tokenizer;
 
 pub use error::{Error, Result};
 pub use index::{Hit, Index, Page, Searcher, StoredPage};
-pub use tokenizer::{Dictionary, MixedTokenizer};
+pub use tokenizer::Dictionary;

@@ -9,90 +9,125 @@ pub type Dictionary = fn() -> &'static Jieba;
 /// Cuts Han and kana by jieba in search mode (long words and the words within), everything else
 /// into runs of letters and digits; lower case. Shares the caller's dictionary.
 #[derive(Clone)]
-pub struct MixedTokenizer {
+pub(crate) struct MixedTokenizer {
     jieba: Dictionary,
-}
-
-impl std::fmt::Debug for MixedTokenizer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("MixedTokenizer")
-    }
 }
 
 impl MixedTokenizer {
     /// With this dictionary.
-    pub const fn new(jieba: Dictionary) -> Self {
+    pub(crate) const fn new(jieba: Dictionary) -> Self {
         Self { jieba }
     }
 }
 
-/// tantivy drops longer terms with a warning; no word is longer.
+/// Bytes of a word, before and after it is lowered: as in the features of a page, what follows is
+/// cut off. tantivy would take 65,530 bytes and drop longer ones.
 const MAX_WORD: usize = 255;
+
+/// Bytes of Han and kana that are segmented at once: their graph of words takes 50 times as much.
+/// As in the features of a page.
+const MAX_RUN: usize = 24_576;
 
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
 }
 
 impl Tokenizer for MixedTokenizer {
-    type TokenStream<'a> = Tokens;
+    type TokenStream<'a> = Tokens<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Tokens {
-        let mut tokens = Vec::new();
-        let mut position = 0;
-        let mut push = |word: &str, from: usize, position: usize| {
-            if word.len() <= MAX_WORD {
-                tokens.push(Token {
-                    offset_from: from,
-                    offset_to: from + word.len(),
-                    position,
-                    text: word.to_lowercase(),
-                    position_length: 1,
-                });
-            }
-        };
-        let mut at = 0;
-        while let Some(start) = text.get(at..).and_then(|rest| rest.find(char::is_alphanumeric)) {
-            let start = at + start;
-            let rest = text.get(start..).unwrap_or_default();
-            let cjk = rest.starts_with(is_cjk);
-            let length =
-                rest.find(|c: char| !c.is_alphanumeric() || is_cjk(c) != cjk).unwrap_or(rest.len());
-            let run = rest.get(..length).unwrap_or_default();
-            if cjk {
-                for token in (self.jieba)().cut_for_search(run, false) {
-                    push(token.word, start + token.byte_start, position + token.start);
-                }
-                position += run.chars().count();
-            } else {
-                push(run, start, position);
-                position += 1;
-            }
-            at = start + length;
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Tokens<'a> {
+        Tokens {
+            jieba: self.jieba,
+            text,
+            at: 0,
+            position: 0,
+            run: Vec::new().into_iter(),
+            token: Token::default(),
         }
-        Tokens { tokens, next: 0, empty: Token::default() }
     }
 }
 
-/// The tokens of one text.
+/// A word of a run: where it lies in the text, and its position.
 #[derive(Debug)]
-pub struct Tokens {
-    tokens: Vec<Token>,
-    next: usize,
-    empty: Token,
+struct Word {
+    from: usize,
+    to: usize,
+    position: usize,
 }
 
-impl TokenStream for Tokens {
+/// The tokens of one text. One run of it is cut at a time.
+pub(crate) struct Tokens<'a> {
+    jieba: Dictionary,
+    text: &'a str,
+    at: usize,
+    position: usize,
+    run: std::vec::IntoIter<Word>,
+    token: Token,
+}
+
+impl Tokens<'_> {
+    /// The next word, those of one run of Han and kana in the order of their places.
+    fn word(&mut self) -> Option<Word> {
+        loop {
+            if let Some(word) = self.run.next() {
+                return Some(word);
+            }
+            let rest = self.text.get(self.at..)?;
+            let start = self.at + rest.find(char::is_alphanumeric)?;
+            let rest = self.text.get(start..)?;
+            if !rest.starts_with(is_cjk) {
+                let end = rest.find(|c: char| !c.is_alphanumeric() || is_cjk(c));
+                let length = end.unwrap_or(rest.len());
+                let position = self.position;
+                self.at = start + length;
+                self.position += 1;
+                let cut = rest.floor_char_boundary(MAX_WORD.min(length));
+                return Some(Word { from: start, to: start + cut, position });
+            }
+            let window = rest.get(..rest.floor_char_boundary(MAX_RUN))?;
+            let end = window.find(|c: char| !c.is_alphanumeric() || !is_cjk(c));
+            let run = window.get(..end.unwrap_or(window.len()))?;
+            let mut words: Vec<Word> = (self.jieba)()
+                .cut_for_search(run, false)
+                .into_iter()
+                .map(|token| Word {
+                    from: start + token.byte_start,
+                    to: start + token.byte_end,
+                    position: self.position + token.start,
+                })
+                .collect();
+            // jieba gives the words within a long one first, and tantivy's snippets subtract each
+            // offset from the next.
+            words.sort_by_key(|word| (word.from, word.to));
+            self.run = words.into_iter();
+            self.at = start + run.len();
+            self.position += run.chars().count();
+        }
+    }
+}
+
+impl TokenStream for Tokens<'_> {
     fn advance(&mut self) -> bool {
-        self.next += 1;
-        self.next <= self.tokens.len()
+        let Some(word) = self.word() else { return false };
+        let mut text = self.text.get(word.from..word.to).unwrap_or_default().to_lowercase();
+        // Some letters are longer when lowered.
+        text.truncate(text.floor_char_boundary(MAX_WORD));
+        self.token = Token {
+            offset_from: word.from,
+            offset_to: word.to,
+            position: word.position,
+            text,
+            position_length: 1,
+        };
+        true
     }
 
     fn token(&self) -> &Token {
-        self.tokens.get(self.next.wrapping_sub(1)).unwrap_or(&self.empty)
+        &self.token
     }
 
     fn token_mut(&mut self) -> &mut Token {
-        self.tokens.get_mut(self.next.wrapping_sub(1)).unwrap_or(&mut self.empty)
+        &mut self.token
     }
 }
 
@@ -101,21 +136,66 @@ mod tests {
     use super::*;
     use std::sync::LazyLock;
 
+    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+
+    fn tokens(text: &str) -> Vec<Token> {
+        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
+        let mut stream = tokenizer.token_stream(text);
+        let mut tokens = Vec::new();
+        while stream.advance() {
+            tokens.push(stream.token().clone());
+        }
+        tokens
+    }
+
     #[test]
     fn chinese_and_english_in_one_text() {
-        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
         let text = "学习Rust编程, in 北京大学 Today!";
-        let mut stream = tokenizer.token_stream(text);
-        let mut words = Vec::new();
+        let tokens = tokens(text);
+        for token in &tokens {
+            assert_eq!(text[token.offset_from..token.offset_to].to_lowercase(), token.text);
+        }
+        let places: Vec<(&str, usize)> =
+            tokens.iter().map(|token| (token.text.as_str(), token.position)).collect();
+        let expected = [
+            ("学习", 0),
+            ("rust", 2),
+            ("编程", 3),
+            ("in", 5),
+            ("北京", 6),
+            ("北京大学", 6),
+            ("大学", 8),
+            ("today", 10),
+        ];
+        assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn long_words_are_cut_where_a_character_ends() {
+        let long = format!("{} b", "İ".repeat(100_000));
+        let tokens = tokens(&long);
+        assert_eq!(tokens.len(), 2);
+        assert!(tokens[0].text.len() <= MAX_WORD && tokens[0].text.starts_with("i\u{307}i"));
+        assert!(tokens[0].offset_to <= MAX_WORD);
+        assert_eq!((tokens[1].text.as_str(), tokens[1].position), ("b", 1));
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_cut_in_pieces() {
+        let word = "北京大学";
+        let text = word.repeat(100_000);
+        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
+        let mut stream = tokenizer.token_stream(&text);
+        let (mut count, mut from, mut position) = (0, 0, 0);
         while stream.advance() {
             let token = stream.token();
-            assert_eq!(text[token.offset_from..token.offset_to].to_lowercase(), token.text);
-            words.push(token.text.clone());
+            assert!(token.offset_from >= from && token.position >= position);
+            assert!(token.offset_from == token.position * 3, "each character is one position");
+            (from, position) = (token.offset_from, token.position);
+            count += 1;
+            assert!(stream.run.as_slice().len() <= MAX_RUN, "one run at a time");
         }
-        for word in ["学习", "rust", "编程", "in", "北京", "大学", "北京大学", "today"]
-        {
-            assert!(words.iter().any(|w| w == word), "{word} in {words:?}");
-        }
+        assert_eq!(from, text.len() - "大学".len());
+        assert!((300_000..310_000).contains(&count), "{count} tokens");
     }
 }

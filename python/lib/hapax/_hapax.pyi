@@ -2,12 +2,10 @@
 
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Literal, TypeVar, final
+from typing import Literal, TypeVar, final
 
 MAX_DISTANCE: int
 """The largest Hamming distance that tables look for: 7."""
-RANK_WIDTH: int
-"""Bytes of a rank before the address."""
 RECIPE: str
 """The name of the default recipe, the product's own."""
 RECIPES: list[str]
@@ -184,8 +182,8 @@ class Store:
 
         ``content`` is a page that was read, a text, HTML (what begins with ``<``), or a fingerprint
         alone, which gets the classic verdict by distance. Pages of one host are compared more
-        strictly; the host is that of ``url``, or of the key if that is an address. ``time`` is for
-        :meth:`expire`.
+        strictly; the host is that of ``url``, then of the page's address, then of the key if that is
+        one. ``time`` is for :meth:`expire`.
         """
     def offer_list(
         self,
@@ -243,9 +241,14 @@ def fingerprint(text: str | bytes, *, recipe: str | None = None) -> int:
     prints it; unsigned."""
 
 def response_fingerprint(
-    body: bytes, content_type: str | None = None, *, recipe: str | None = None
+    body: bytes,
+    content_type: str | None = None,
+    *,
+    url: str | None = None,
+    recipe: str | None = None,
 ) -> tuple[int, int] | None:
-    """Fingerprint and content words of a response's body; ``None`` for what is no text."""
+    """Fingerprint and content words of a response's body; ``None`` for what is no text. A ``url`` that
+    is none counts as not given."""
 
 def examples(text: str, other: str) -> tuple[list[str], list[str]]:
     """Shingles of three words that two texts share, and that only the first has."""
@@ -253,10 +256,9 @@ def examples(text: str, other: str) -> tuple[list[str], list[str]]:
 def split_url(url: str) -> tuple[str, str]:
     """A URL in its normal spelling, and the host by which logs name it."""
 
-def ranks(urls: Sequence[str]) -> list[str]:
-    """Strings that sort the better address first; it stands behind the first RANK_WIDTH bytes."""
+def column_ranks(data: bytes, offsets: bytes) -> tuple[bytes, bytes]:
+    """A column of strings that sort the better address first."""
 
-def column_ranks(data: bytes, offsets: bytes) -> tuple[bytes, bytes]: ...
 def list_fingerprints(
     texts: Sequence[str | bytes],
     *,
@@ -269,6 +271,7 @@ def column_fingerprints(
     offsets: bytes,
     *,
     decoded: bool,
+    urls: tuple[bytes, bytes] | None = None,
     kind: str | None = None,
     recipe: str | None = None,
     threads: int = 0,
@@ -282,4 +285,4 @@ _T = TypeVar("_T", bound="FixedTables")
 class FixedTables:
     def __new__(cls: type[_T], values: bytes, distance: int, blocks: int | None) -> _T: ...
     def __len__(self) -> int: ...
-    def near_words(self, queries: bytes) -> list[Any]: ...
+    def near_words(self, queries: bytes) -> tuple[bytes, bytes, bytes]: ...

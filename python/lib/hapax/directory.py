@@ -9,7 +9,10 @@ import json
 import os
 import time
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from sys import getsizeof
 from typing import IO, Any
 
 from hapax import _hapax
@@ -17,7 +20,7 @@ from hapax._hapax import Neighbour, Page, Verdict
 from hapax.errors import DamagedError, HapaxError, LockedError
 from hapax.store import Store
 
-#: Texts of pages kept lately, for the evidence of discards.
+#: Memory for the texts of pages kept lately, for the evidence of discards.
 CACHE_BYTES = 32 << 20
 #: Pages are committed in groups of this size or age, in seconds.
 GROUP_PAGES = 1000
@@ -30,6 +33,9 @@ class DataDirectory:
     A line is written whole, and flushed, before :meth:`offer` returns. A commit makes the log durable,
     then the store, whose payload carries the log's length: after a crash the log is cut back to what
     the store knows of, so that nothing is logged twice or for nothing.
+
+    Where a line cannot be written the store is ahead of the log: then nothing more is offered or
+    committed, and what was not committed is offered anew after the next start.
     """
 
     def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:
@@ -50,6 +56,7 @@ class DataDirectory:
         self._texts = _Texts()
         self._pending = 0
         self._since = time.monotonic()
+        self._broken: BaseException | None = None
         self.discarded = 0
 
     def offer(self, page: Page, *, key: str | None = None) -> tuple[Verdict, dict[str, Any] | None]:
@@ -60,12 +67,17 @@ class DataDirectory:
         """
         if page.url is None:
             raise ValueError("the page has no url: give one to extract()")
+        self._check()
         now = int(time.time())
         verdict = self.store.offer(key or page.url, page, time=now)
         line = None
         if verdict.of is not None:
-            line = self._line(page, key, verdict.id, verdict.of, now)
-            self._log.append(line)
+            try:
+                line = self._line(page, key, verdict.id, verdict.of, now)
+                self._log.append(line)
+            except BaseException as error:
+                self._broken = error
+                raise
             self.discarded += 1
         elif verdict.is_new:
             self._texts.put(verdict.id, page.basis)
@@ -83,10 +95,19 @@ class DataDirectory:
         return None if record is None or record.of is None else self._key(record.of)
 
     def commit(self) -> None:
-        """Makes everything offered so far durable."""
+        """Makes everything offered so far durable.
+
+        Raises ``HapaxError`` if a line could not be written before.
+        """
+        self._check()
         self._since = time.monotonic()
         if self._pending:
-            self._position["discarded"] = self._log.sync()
+            try:
+                self._position["discarded"] = self._log.sync()
+            except BaseException as error:
+                # What could not be made durable may be gone, and the next attempt would not tell.
+                self._broken = error
+                raise
             self.store.commit(json.dumps(self._position).encode())
             self._pending = 0
 
@@ -99,6 +120,13 @@ class DataDirectory:
             self.store.close()
             self._log.close()
             self._lock.close()
+
+    def _check(self) -> None:
+        if self._broken is not None:
+            raise HapaxError(
+                f"{self._log.path}: could not be written, so nothing is committed any more; open the"
+                f" directory anew: {self._broken}"
+            ) from self._broken
 
     def _key(self, number: int) -> str:
         record = self.store.record(number)
@@ -174,6 +202,7 @@ class _Log:
     """An append-only file of JSON lines."""
 
     def __init__(self, path: Path, length: int) -> None:
+        self.path = path
         self._file = path.open("ab", buffering=0)
         self._length = min(self._file.seek(0, os.SEEK_END), length)
         self._file.truncate(self._length)
@@ -181,14 +210,28 @@ class _Log:
     def append(self, line: dict[str, Any]) -> None:
         whole = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         rest = memoryview(whole)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        with self._named():
+            try:
+                while rest:
+                    rest = rest[self._file.write(rest) :]
+            except BaseException:
+                with suppress(OSError):
+                    self._file.truncate(self._length)
+                raise
         self._length += len(whole)
 
     def sync(self) -> int:
         """Makes the lines durable; the length."""
-        os.fsync(self._file.fileno())
+        with self._named():
+            os.fsync(self._file.fileno())
         return self._length
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise HapaxError(error.errno, error.strerror, str(self.path)) from error
 
     def close(self) -> None:
         self._file.close()
@@ -203,10 +246,10 @@ class _Texts:
 
     def put(self, number: int, text: str) -> None:
         self._texts[number] = text
-        self._bytes += len(text)
+        self._bytes += getsizeof(text)
         while self._bytes > CACHE_BYTES:
             _, oldest = self._texts.popitem(last=False)
-            self._bytes -= len(oldest)
+            self._bytes -= getsizeof(oldest)
 
     def get(self, number: int) -> str | None:
         return self._texts.get(number)

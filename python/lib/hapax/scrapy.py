@@ -5,7 +5,7 @@
     ITEM_PIPELINES = {"hapax.scrapy.DuplicatesPipeline": 100}
     HAPAX_DATA = "hapax-data"
 
-An item needs a URL and the page: ``html`` (str or bytes) or ``text``. The names of these fields are
+An item needs a URL and the page: ``html`` or ``text`` (str or bytes). The names of these fields are
 settings, ``HAPAX_URL_FIELD``, ``HAPAX_HTML_FIELD``, ``HAPAX_TEXT_FIELD``, and ``HAPAX_KEY_FIELD`` names
 a field with the caller's own id, in place of the URL. Further settings: ``HAPAX_DISTANCE``,
 ``HAPAX_POLICY`` (``default`` or ``simhash``), ``HAPAX_SIMILARITY``, ``HAPAX_SIMILARITY_SAME_HOST``,
@@ -14,6 +14,7 @@ a field with the caller's own id, in place of the URL. Further settings: ``HAPAX
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from itemadapter import ItemAdapter
@@ -21,11 +22,14 @@ from scrapy.exceptions import DropItem
 
 from hapax import _hapax
 from hapax.directory import GROUP_AGE, DataDirectory
+from hapax.errors import HapaxError
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from hapax._hapax import Page
+
+logger = logging.getLogger(__name__)
 
 
 class DuplicatesPipeline:
@@ -51,6 +55,7 @@ class DuplicatesPipeline:
                 self.options[name] = float(value)
         self.directory: DataDirectory | None = None
         self._timer: Any = None
+        self._failure: BaseException | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> DuplicatesPipeline:
@@ -63,7 +68,7 @@ class DuplicatesPipeline:
             from twisted.internet.task import LoopingCall
 
             self._timer = LoopingCall(self.directory.commit)
-            self._timer.start(GROUP_AGE, now=False)
+            self._timer.start(GROUP_AGE, now=False).addErrback(self._failed)
         except Exception:
             # A crawl without Twisted's reactor commits as items come.
             self._timer = None
@@ -73,6 +78,13 @@ class DuplicatesPipeline:
             self._timer.stop()
         if self.directory is not None:
             self.directory.close()
+        if self._failure is not None:
+            raise HapaxError(f"{self.path}: a commit failed: {self._failure}") from self._failure
+
+    def _failed(self, failure: Any) -> None:
+        # Scrapy would hear of it at the end of the run, if at all.
+        self._failure = failure.value
+        logger.error("%s: a commit failed: %s", self.path, failure.value)
 
     def process_item(self, item: Any, spider: Any = None) -> Any:
         if self.directory is None:
@@ -99,7 +111,8 @@ class DuplicatesPipeline:
             return None
         url, _ = _hapax.split_url(url)
         if html is None:
-            return _hapax.extract_plain(str(text), url=url, recipe=self.recipe)
+            text = bytes(text) if isinstance(text, bytes | bytearray) else str(text)
+            return _hapax.extract_plain(text, url=url, recipe=self.recipe)
         return _hapax.extract(html, url=url, recipe=self.recipe)
 
     def _count(self, what: str) -> None:

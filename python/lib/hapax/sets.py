@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hapax import _hapax
@@ -34,7 +35,8 @@ class Near(NamedTuple):
     """In how many bits they differ."""
 
 
-class Clusters(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
     """Clusters of two and more; iterating and indexing yield their members."""
 
     members: Array

@@ -29,7 +29,7 @@ def fingerprints(
     ``kind`` is ``"html"`` or ``"text"``; without it, what begins with ``<`` is HTML.
     """
     if is_arrow(texts):
-        return _arrow(texts, kind, recipe, threads)
+        return column_fingerprints(texts, kind=kind, recipe=recipe, threads=threads)
     if isinstance(texts, str | bytes):
         raise TypeError("a sequence of texts is needed; fingerprint() takes one")
     found, _ = _hapax.list_fingerprints(list(texts), kind=kind, recipe=recipe, threads=threads)
@@ -48,11 +48,26 @@ def fingerprints_and_tokens(
     return as_numpy(found), as_numpy(tokens)
 
 
-def _arrow(texts: Any, kind: Kind, recipe: str | None, threads: int) -> Any:
+def column_fingerprints(
+    texts: Any,
+    *,
+    urls: Any = None,
+    kind: Kind = None,
+    recipe: str | None = None,
+    threads: int = 0,
+) -> Any:
+    """:func:`fingerprints` of an Arrow array. ``urls``, as many, are the addresses against
+    which the images of pages are resolved, for recipes that count them."""
     import pyarrow as pa
 
     if isinstance(texts, pa.ChunkedArray):
-        chunks = [_arrow(chunk, kind, recipe, threads) for chunk in texts.chunks]
+        chunks, at = [], 0
+        for chunk in texts.chunks:
+            own = None if urls is None else urls[at : at + len(chunk)]
+            chunks.append(
+                column_fingerprints(chunk, urls=own, kind=kind, recipe=recipe, threads=threads)
+            )
+            at += len(chunk)
         return pa.chunked_array(chunks, type=pa.int64())
     strings = pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)
     # Views have no offsets; strings of 32-bit ones are cast without a copy of their bytes.
@@ -65,14 +80,10 @@ def _arrow(texts: Any, kind: Kind, recipe: str | None, threads: int) -> Any:
         raise ValueError(f"texts: Arrow type {texts.type}; strings or binaries are needed")
     if len(texts) == 0:
         return pa.array([], type=pa.int64())
-    _, offsets_buffer, data = texts.buffers()
-    offsets = np.frombuffer(offsets_buffer, dtype="<i8")[texts.offset :][: len(texts) + 1]
-    first, last = int(offsets[0]), int(offsets[-1])
-    data = data.slice(first, last - first).to_pybytes() if data is not None else b""
     found, tokens = _hapax.column_fingerprints(
-        data,
-        (offsets - first).tobytes(),
+        *_column(texts),
         decoded=strings,
+        urls=None if urls is None else _addresses(urls),
         kind=kind,
         recipe=recipe,
         threads=threads,
@@ -81,3 +92,19 @@ def _arrow(texts: Any, kind: Kind, recipe: str | None, threads: int) -> Any:
     if texts.null_count:
         empty |= texts.is_null().to_numpy(zero_copy_only=False)
     return pa.array(as_numpy(found, "<i8"), type=pa.int64(), mask=empty)
+
+
+def _addresses(urls: Any) -> tuple[bytes, bytes]:
+    import pyarrow as pa
+
+    urls = urls.cast(pa.large_string())
+    return _column(urls.combine_chunks() if isinstance(urls, pa.ChunkedArray) else urls)
+
+
+def _column(texts: Any) -> tuple[bytes, bytes]:
+    """The values and the offsets of an array with 64-bit ones."""
+    _, buffer, data = texts.buffers()
+    offsets = np.frombuffer(buffer, dtype="<i8")[texts.offset :][: len(texts) + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    values = data.slice(first, last - first).to_pybytes() if data is not None else b""
+    return values, (offsets - first).tobytes()

@@ -5,15 +5,23 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any, NamedTuple
 
+GZIP = b"\x1f\x8b"
+ZSTD = b"\x28\xb5\x2f\xfd"
 #: A longer record is passed over.
 MAX_BLOCK = 64 << 20
-#: Bytes of a line of a head.
+#: Bytes of a line before a head.
 MAX_LINE = 1 << 16
+#: Bytes of a head.
+MAX_HEAD = 1 << 16
 #: What a body may become when it is unpacked.
 MAX_BODY = 64 << 20
+#: Members of a gzipped body, and frames of one in zstd.
+MAX_MEMBERS = 10_000
+#: Bytes of a body that are unpacked at once.
+PIECE = 1 << 10
 
 
 class Response(NamedTuple):
@@ -35,7 +43,7 @@ def responses(stream: IO[bytes], name: str = "WARC") -> Iterator[Response]:
     reader: Any = io.BufferedReader(stream) if isinstance(stream, io.RawIOBase) else stream
     start = reader.read(2)
     reader = io.BufferedReader(_Again(start, reader), 1 << 18)
-    if start == b"\x1f\x8b":
+    if start == GZIP:
         # Each record is a member of its own; they are read as one file.
         reader = io.BufferedReader(gzip.GzipFile(fileobj=reader), 1 << 18)
     try:
@@ -69,11 +77,15 @@ def _records(reader: Any, name: str) -> Iterator[Response]:
             return
         if not line.startswith(b"WARC/"):
             raise ValueError(f"{name}: no record begins with {line[:20]!r}")
-        head = _head(reader)
         try:
-            length = int(head["content-length"])
-        except (KeyError, ValueError):
-            raise ValueError(f"{name}: a record without a Content-Length") from None
+            head = _head(reader)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        # int() takes signs, spaces and underscores too.
+        given = head.get("content-length", "")
+        if not (given.isascii() and given.isdigit() and len(given) < 20):
+            raise ValueError(f"{name}: a record without a Content-Length")
+        length = int(given)
         kind, url = head.get("warc-type"), head.get("warc-target-uri", "").strip("<>")
         if kind not in ("response", "revisit") or length > MAX_BLOCK or not url:
             _skip(reader, length, name)
@@ -95,10 +107,17 @@ def _skip(reader: Any, length: int, name: str) -> None:
 
 
 def _head(reader: Any) -> dict[str, str]:
-    """Names in lower case; of a name that comes twice the first counts."""
+    """Names in lower case; of a name that comes twice the first counts.
+
+    Raises ``ValueError`` for one of more than :data:`MAX_HEAD` bytes.
+    """
     head: dict[str, str] = {}
+    left = MAX_HEAD
     while True:
-        line = reader.readline(MAX_LINE)
+        line = reader.readline(left + 1)
+        left -= len(line)
+        if left < 0:
+            raise ValueError(f"a head of more than {MAX_HEAD} bytes")
         if line in (b"\r\n", b"\n", b""):
             return head
         name, colon, value = line.partition(b":")
@@ -112,7 +131,10 @@ def _response(url: str, block: bytes) -> Response | None:
     status = stream.readline(MAX_LINE).split(None, 2)
     if len(status) < 2 or not status[0].startswith(b"HTTP/") or not status[1].isdigit():
         return None
-    head = _head(stream)
+    try:
+        head = _head(stream)
+    except ValueError:
+        return None
     body = stream.read()
     if "chunked" in head.get("transfer-encoding", "").lower():
         body = _chunks(body)
@@ -153,7 +175,7 @@ def _decode(body: bytes, encoding: str) -> bytes | None:
 def _unpack(body: bytes, name: str) -> bytes | None:
     try:
         if name in ("gzip", "x-gzip"):
-            return _inflate(body, 31) if body[:2] == b"\x1f\x8b" else body
+            return _inflate(body, 31, GZIP) if body[:2] == GZIP else body
         if name == "deflate":
             try:
                 return _inflate(body, 15)
@@ -162,18 +184,43 @@ def _unpack(body: bytes, name: str) -> bytes | None:
         if name == "br":
             import brotli
 
-            return bytes(brotli.decompress(body))
+            unpacker = brotli.Decompressor()
+            plain = unpacker.process(body, output_buffer_limit=MAX_BODY + 1)
+            return bytes(plain) if unpacker.is_finished() and len(plain) <= MAX_BODY else None
         if name == "zstd":
             import zstandard
 
-            return bytes(zstandard.ZstdDecompressor().decompress(body, max_output_size=MAX_BODY))
+            unpacked = _members(body, zstandard.ZstdDecompressor().decompressobj, ZSTD)
+            return unpacked[0] if unpacked is not None and unpacked[1] else None
         return body if name == "identity" else None
     except Exception:
         # Packed by a library that is not there, or not packed as it says.
         return None
 
 
-def _inflate(body: bytes, bits: int) -> bytes | None:
-    unpacker = zlib.decompressobj(bits)
-    plain = unpacker.decompress(body, MAX_BODY)
-    return None if unpacker.unconsumed_tail else plain
+def _inflate(body: bytes, bits: int, magic: bytes | None = None) -> bytes | None:
+    unpacked = _members(body, lambda: zlib.decompressobj(bits), magic)
+    # One that is cut is read as far as it goes.
+    return None if unpacked is None else unpacked[0]
+
+
+def _members(
+    body: bytes, opener: Callable[[], Any], magic: bytes | None
+) -> tuple[bytes, bool] | None:
+    """What the members that begin with ``magic`` become, one after the other (without it, the first),
+    and whether the last is whole; ``None`` if that is too much. What follows them is left out."""
+    parts: list[bytes] = []
+    length = at = 0
+    for _ in range(MAX_MEMBERS):
+        unpacker = opener()
+        while at < len(body) and not unpacker.eof:
+            piece = body[at : at + PIECE]
+            plain = unpacker.decompress(piece)
+            length += len(plain)
+            if length > MAX_BODY:
+                return None
+            parts.append(plain)
+            at += len(piece) - len(unpacker.unused_data)
+        if magic is None or not body.startswith(magic, at):
+            return b"".join(parts), unpacker.eof
+    return None

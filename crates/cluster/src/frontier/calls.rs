@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Entry, HostState, Lease, Options};
+use hapax_frontier::{Entry, Lease, Options};
 use redis::Value;
 use redis::cluster::ClusterPipeline;
 
-use super::count;
 use crate::Cluster;
 use crate::error::Result;
 use crate::keys::{HOST_PARTS, bytes, list, number, part_of};
@@ -32,6 +31,8 @@ pub(super) enum Mode {
     New,
     Again,
     Probe,
+    /// Seen, and not queued.
+    Mark,
 }
 
 impl Mode {
@@ -40,6 +41,7 @@ impl Mode {
             Self::New => "n",
             Self::Again => "a",
             Self::Probe => "p",
+            Self::Mark => "m",
         }
     }
 }
@@ -78,8 +80,6 @@ pub(super) struct End {
 pub(super) enum Ended {
     Done,
     HostDown,
-    /// Another worker has it by now.
-    Lost,
 }
 
 impl End {
@@ -96,8 +96,9 @@ impl End {
     }
 
     pub(super) fn finish(lease: &Lease) -> Self {
-        let key = hapax_frontier::url_key(lease.entry.url.as_str());
-        Self { again: member(key as u64), ..Self::new("x", lease.sequence, Duration::ZERO, false) }
+        let key = hapax_frontier::url_key(lease.entry.url.as_str()) as u64;
+        let again = format!("{}:{}", key % SEEN_BUCKETS, member(key));
+        Self { again, ..Self::new("x", lease.sequence, Duration::ZERO, false) }
     }
 
     pub(super) fn back(lease: &Lease, wait: Duration, failure: bool, tried: bool) -> Self {
@@ -111,6 +112,11 @@ impl End {
 
     pub(super) const fn part(&self) -> u64 {
         self.sequence % HOST_PARTS
+    }
+
+    /// Whether the lease is nobody's after that; else its page is still being worked on.
+    pub(super) fn is_last(&self) -> bool {
+        !matches!(self.what, "f" | "e")
     }
 
     /// One that was leased ahead and never looked at.
@@ -132,6 +138,15 @@ fn eval(pipe: &mut ClusterPipeline, script: &str, key: String) {
     pipe.cmd("EVAL").arg(script).arg(1).arg(key);
 }
 
+/// Queues a URL or marks it, and says whether it was new to the cluster; as one to look at again,
+/// whether it was not queued.
+pub(super) fn push_now(cluster: &Cluster, options: &Options, push: &Push) -> Result<bool> {
+    let mut pipe = ClusterPipeline::new();
+    push_part(&mut pipe, cluster, options, part_of(&push.host), std::slice::from_ref(&push));
+    let answers = cluster.link.pipe(&pipe)?;
+    Ok(answers.first().map(list).and_then(<[Value]>::first).and_then(number) == Some(1))
+}
+
 /// Queues URLs, all parts at once.
 pub(super) fn push(cluster: &Cluster, options: &Options, pushes: &[Push]) -> Result<()> {
     let mut parts: BTreeMap<u64, Vec<&Push>> = BTreeMap::new();
@@ -140,28 +155,31 @@ pub(super) fn push(cluster: &Cluster, options: &Options, pushes: &[Push]) -> Res
     }
     let mut pipe = ClusterPipeline::new();
     for (part, pushes) in parts {
-        let prefix = cluster.keys.hosts(part);
-        eval(&mut pipe, PUSH, format!("{prefix}counts"));
-        pipe.arg(prefix).arg(options.per_host.max(1));
-        for push in pushes {
-            pipe.arg(push.mode.name()).arg(&push.host).arg(push.key % SEEN_BUCKETS);
-            pipe.arg(member(push.key)).arg(push.entry.as_slice());
-        }
+        push_part(&mut pipe, cluster, options, part, &pushes);
     }
     cluster.link.pipe(&pipe).map(|_| ())
 }
 
-/// Whether a URL is in the seen-set; puts it there if asked to.
-pub(super) fn seen(cluster: &Cluster, host: &str, key: u64, insert: bool) -> Result<bool> {
+fn push_part(
+    pipe: &mut ClusterPipeline,
+    cluster: &Cluster,
+    options: &Options,
+    part: u64,
+    pushes: &[&Push],
+) {
+    let prefix = cluster.keys.hosts(part);
+    eval(pipe, PUSH, format!("{prefix}counts"));
+    pipe.arg(prefix).arg(options.per_host.max(1));
+    for push in pushes {
+        pipe.arg(push.mode.name()).arg(&push.host).arg(push.key % SEEN_BUCKETS);
+        pipe.arg(member(push.key)).arg(push.entry.as_slice());
+    }
+}
+
+/// Whether a URL is in the seen-set.
+pub(super) fn seen(cluster: &Cluster, host: &str, key: u64) -> Result<bool> {
     let mut pipe = ClusterPipeline::new();
     let prefix = cluster.keys.of_host(host);
-    if insert {
-        eval(&mut pipe, PUSH, format!("{prefix}counts"));
-        pipe.arg(prefix).arg(1).arg("m").arg(host).arg(key % SEEN_BUCKETS);
-        pipe.arg(member(key)).arg("");
-        let answers = cluster.link.pipe(&pipe)?;
-        return Ok(answers.first().map(list).and_then(<[Value]>::first).and_then(number) == Some(0));
-    }
     pipe.cmd("SISMEMBER").arg(format!("{prefix}seen:{}", key % SEEN_BUCKETS)).arg(member(key));
     Ok(cluster.link.pipe(&pipe)?.first().and_then(number) == Some(1))
 }
@@ -212,15 +230,48 @@ pub(super) fn take(
 
 /// Ends leases, all parts at once; the answers are in the order of `ends`.
 pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<Vec<Ended>> {
-    let mut parts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for (at, end) in ends.iter().enumerate() {
-        parts.entry(end.sequence % HOST_PARTS).or_default().push(at);
-    }
-    if parts.is_empty() {
+    if ends.is_empty() {
         return Ok(Vec::new());
     }
+    let parts = parts_of(ends);
+    let answers = cluster.link.pipe(&ending(cluster, options, ends, &parts))?;
+    let mut ended = vec![Ended::Done; ends.len()];
+    for (which, answer) in parts.values().zip(&answers) {
+        for (&at, answer) in which.iter().zip(list(answer)) {
+            if let Some(slot) = ended.get_mut(at).filter(|_| number(answer) == Some(1)) {
+                *slot = Ended::HostDown;
+            }
+        }
+    }
+    Ok(ended)
+}
+
+/// The same for who leaves and does not wait for a cluster that is away: then they expire.
+pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<()> {
+    if ends.is_empty() {
+        return Ok(());
+    }
+    let pipe = ending(cluster, options, ends, &parts_of(ends));
+    cluster.link.pipe_leaving(&pipe).map(|_| ())
+}
+
+/// Which of them lie in each part.
+fn parts_of(ends: &[End]) -> BTreeMap<u64, Vec<usize>> {
+    let mut parts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (at, end) in ends.iter().enumerate() {
+        parts.entry(end.part()).or_default().push(at);
+    }
+    parts
+}
+
+fn ending(
+    cluster: &Cluster,
+    options: &Options,
+    ends: &[End],
+    parts: &BTreeMap<u64, Vec<usize>>,
+) -> ClusterPipeline {
     let mut pipe = ClusterPipeline::new();
-    for (&part, which) in &parts {
+    for (&part, which) in parts {
         let prefix = cluster.keys.hosts(part);
         eval(&mut pipe, END, format!("{prefix}counts"));
         pipe.arg(prefix).arg(&cluster.worker).arg(options.per_host.max(1));
@@ -231,20 +282,7 @@ pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<
             pipe.arg(u8::from(end.failure)).arg(&end.again);
         }
     }
-    let answers = cluster.link.pipe(&pipe)?;
-    let mut ended = vec![Ended::Done; ends.len()];
-    for (which, answer) in parts.values().zip(&answers) {
-        for (&at, answer) in which.iter().zip(list(answer)) {
-            if let Some(slot) = ended.get_mut(at) {
-                *slot = match number(answer) {
-                    Some(1) => Ended::HostDown,
-                    Some(-1) => Ended::Lost,
-                    _ => Ended::Done,
-                };
-            }
-        }
-    }
-    Ok(ended)
+    pipe
 }
 
 /// This worker's leases of before go back; for the only one, so does what was given up.
@@ -290,23 +328,6 @@ return 1";
     if parts.is_empty() { Ok(()) } else { cluster.link.pipe(&pipe).map(|_| ()) }
 }
 
-/// Known, queued and deferred URLs of all parts.
-pub(crate) fn counts(cluster: &Cluster) -> Result<hapax_frontier::Counts> {
-    let mut pipe = ClusterPipeline::new();
-    for part in 0..HOST_PARTS {
-        let key = format!("{}counts", cluster.keys.hosts(part));
-        pipe.cmd("HMGET").arg(key).arg("known").arg("queued").arg("deferred");
-    }
-    let mut counts = hapax_frontier::Counts::default();
-    for answer in cluster.link.pipe(&pipe)? {
-        let answer = list(&answer);
-        counts.known += count(answer.first());
-        counts.queued += count(answer.get(1));
-        counts.deferred += count(answer.get(2));
-    }
-    Ok(counts)
-}
-
 /// Takes an address for one request, unless it was asked within the delay.
 pub(super) fn take_address(cluster: &Cluster, key: &str, delay: Duration) -> Result<bool> {
     let mut pipe = ClusterPipeline::new();
@@ -321,58 +342,4 @@ pub(super) fn set_delay(cluster: &Cluster, host: &str, delay: Duration) -> Resul
     eval(&mut pipe, DELAY, format!("{}h:{host}", cluster.keys.of_host(host)));
     pipe.arg(delay.as_millis() as u64);
     cluster.link.pipe(&pipe).map(|_| ())
-}
-
-/// One host, if any of its URLs was seen.
-pub(super) fn host(cluster: &Cluster, name: &str) -> Result<Option<HostState>> {
-    let prefix = cluster.keys.of_host(name);
-    let mut pipe = ClusterPipeline::new();
-    pipe.cmd("SISMEMBER").arg(format!("{prefix}hosts")).arg(name);
-    ask_host(&mut pipe, &prefix, name);
-    let answers = cluster.link.pipe(&pipe)?;
-    let known = answers.first().and_then(number) == Some(1);
-    Ok(known.then(|| state(name, answers.get(1..).unwrap_or_default())))
-}
-
-/// Every host of the crawl.
-pub(super) fn hosts(cluster: &Cluster) -> Result<Vec<HostState>> {
-    let mut all = Vec::new();
-    for part in 0..HOST_PARTS {
-        let prefix = cluster.keys.hosts(part);
-        let mut pipe = ClusterPipeline::new();
-        pipe.cmd("SMEMBERS").arg(format!("{prefix}hosts"));
-        let answers = cluster.link.pipe(&pipe)?;
-        let names: Vec<String> = answers
-            .first()
-            .map(list)
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|name| Some(String::from_utf8_lossy(bytes(name)?).into_owned()))
-            .collect();
-        for names in names.chunks(1000) {
-            let mut pipe = ClusterPipeline::new();
-            names.iter().for_each(|name| ask_host(&mut pipe, &prefix, name));
-            let answers = cluster.link.pipe(&pipe)?;
-            all.extend(names.iter().zip(answers.chunks(2)).map(|(name, told)| state(name, told)));
-        }
-    }
-    all.sort_by(|a, b| a.host.cmp(&b.host));
-    Ok(all)
-}
-
-fn ask_host(pipe: &mut ClusterPipeline, prefix: &str, name: &str) {
-    pipe.cmd("HMGET").arg(format!("{prefix}h:{name}")).arg("n").arg("f").arg("g");
-    pipe.cmd("LLEN").arg(format!("{prefix}q:{name}"));
-}
-
-fn state(name: &str, told: &[Value]) -> HostState {
-    let fields = told.first().map(list).unwrap_or_default();
-    let in_flight = count(fields.first());
-    HostState {
-        host: name.to_owned(),
-        queued: count(told.get(1)) + in_flight,
-        in_flight: in_flight as usize,
-        failures: u32::try_from(count(fields.get(1))).unwrap_or(u32::MAX),
-        given_up: count(fields.get(2)) > 0,
-    }
 }

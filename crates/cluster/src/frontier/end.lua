@@ -1,6 +1,7 @@
 -- What became of leases. ARGV: prefix, worker, requests at a time, failures that open the breaker, its wait
--- (ms), failures that end a host, then for each: what, number, wait (ms), failure, key in the set of
--- those queued again. What: f free, e free after a failure, x finish, b back to the queue, d defer.
+-- (ms), failures that end a host, then for each: what, number, wait (ms), failure, and of x: bucket and key
+-- in the set of what is queued; of b: + if it was tried. What: f free, e free after a failure, x finish,
+-- b back to the queue, d defer.
 -- Answers, for each: 1 if the host is given up by that, -1 if the lease was lost meanwhile.
 local p, own, per_host = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local breaker, breaker_wait, give_up = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -37,7 +38,8 @@ for i = 7, #ARGV, 5 do
     end
     if what == 'x' then
       redis.call('HINCRBY', p .. 'counts', 'queued', -1)
-      if again ~= '' then redis.call('SREM', p .. 'again', again) end
+      local bucket, key = again:match('^(%d+):(.+)$')
+      if bucket then redis.call('SREM', p .. 'again:' .. bucket, key) end
     elseif what == 'b' then
       local attempts = entry:byte(1)
       if failure or again == '+' then attempts = math.min(attempts + 1, 255) end

@@ -15,8 +15,9 @@ const CACHED: usize = 1 << 19;
 pub(super) struct Local {
     /// Leased ahead.
     pub(super) ready: VecDeque<Ahead>,
-    /// All leases that are not finished, by number.
-    pub(super) held: HashMap<u64, ()>,
+    /// All leases that are this worker's, by number: ahead, under way, waiting for their commit, and on
+    /// their way back until the cluster has said that they arrived.
+    pub(super) held: HashSet<u64>,
     /// Of a try to lease no answer came.
     pub(super) orphans: bool,
     /// On the way to the cluster.
@@ -47,7 +48,7 @@ impl Local {
     pub(super) fn new() -> Self {
         Self {
             ready: VecDeque::new(),
-            held: HashMap::new(),
+            held: HashSet::new(),
             orphans: false,
             pushes: Vec::new(),
             ends: Vec::new(),
@@ -62,24 +63,48 @@ impl Local {
         }
     }
 
-    /// All leases that are this worker's: under way, waiting for their commit, on their way back.
+    /// All leases that are this worker's.
     pub(super) fn leases(&self) -> Vec<u64> {
-        let others = self.ends.iter().chain(&self.finished).map(End::sequence);
-        self.held.keys().copied().chain(others).collect()
+        self.held.iter().copied().collect()
     }
 
-    /// The next lease that is still held and whose host may be asked.
+    /// The cluster has answered: what ended by that is nobody's here any more.
+    pub(super) fn arrived(&mut self, ends: &[End]) {
+        for end in ends.iter().filter(|end| end.is_last()) {
+            self.held.remove(&end.sequence());
+        }
+    }
+
+    /// The same of the first of those that are finished.
+    pub(super) fn committed(&mut self, finished: &[End]) {
+        self.arrived(finished);
+        self.finished.drain(..finished.len().min(self.finished.len()));
+    }
+
+    /// What waited here for too long is on its way back, the last one first: each goes to the head of
+    /// its queue.
+    pub(super) fn give_back_stale(&mut self, now: Instant) {
+        let stale = |ahead: &Ahead| now.saturating_duration_since(ahead.taken) > STALE;
+        let old = self.ready.iter().rev().filter(|ahead| stale(ahead));
+        self.ends.extend(old.map(|ahead| End::back_unseen(ahead.lease.sequence)));
+        self.ready.retain(|ahead| !stale(ahead));
+    }
+
+    /// The end of all that is held here.
+    pub(super) fn leave(&mut self) -> Vec<End> {
+        let mut ends = std::mem::take(&mut self.ends);
+        self.arrived(&ends);
+        let mut held: Vec<u64> = self.held.drain().collect();
+        held.sort_unstable_by(|a, b| b.cmp(a));
+        ends.extend(held.into_iter().map(End::back_unseen));
+        ends
+    }
+
+    /// The next lease whose host may be asked.
     pub(super) fn hand_out(&mut self, now: Instant) -> Option<Lease> {
+        self.give_back_stale(now);
         for _ in 0..self.ready.len() {
             let ahead = self.ready.pop_front()?;
-            if !self.held.contains_key(&ahead.lease.sequence) {
-                continue;
-            }
-            if now.saturating_duration_since(ahead.taken) > STALE {
-                self.held.remove(&ahead.lease.sequence);
-                self.ends.push(End::back_unseen(ahead.lease.sequence));
-                continue;
-            }
             if self.free.get(&ahead.lease.host).is_some_and(|free| *free > now) {
                 self.ready.push_back(ahead);
                 continue;
@@ -125,5 +150,46 @@ impl Local {
     pub(super) fn counts(&self) -> Counts {
         let more = self.pushes.len() as u64;
         Counts { queued: self.told.queued + more, ..self.told }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hapax_frontier::Entry;
+    use url::Url;
+
+    use super::*;
+
+    fn ahead(sequence: u64, taken: Instant) -> Ahead {
+        let url = Url::parse(&format!("http://a.example/{sequence}")).unwrap();
+        let entry = Entry::page(url, 0);
+        let host = "a.example".to_owned();
+        let lease = Lease { entry, host, attempts: 0, has_address: false, sequence };
+        Ahead { lease, pause: Duration::ZERO, taken }
+    }
+
+    #[test]
+    fn a_lease_is_held_until_the_cluster_has_answered() {
+        let (mut local, now) = (Local::new(), Instant::now());
+        for sequence in 1..=4 {
+            local.held.insert(sequence);
+            local.ready.push_back(ahead(sequence, now));
+        }
+        let finished = local.hand_out(now).unwrap();
+        local.finished.push(End::finish(&finished));
+        let freed = End::free(&local.hand_out(now).unwrap(), Duration::ZERO);
+        local.arrived(std::slice::from_ref(&freed));
+        local.give_back_stale(now + STALE * 2);
+        assert!(local.ready.is_empty());
+        let ends = std::mem::take(&mut local.ends);
+        let back: Vec<u64> = ends.iter().map(End::sequence).collect();
+        assert_eq!(back, [4, 3], "each goes to the head");
+        assert_eq!(local.held.len(), 4, "on their way, and waiting for a commit");
+        local.arrived(&ends);
+        let finished = local.finished.clone();
+        local.committed(&finished);
+        assert_eq!((local.leases(), local.finished.len()), (vec![2], 0), "still worked on");
+        let left: Vec<u64> = local.leave().iter().map(End::sequence).collect();
+        assert_eq!((left, local.held.len()), (vec![2], 0));
     }
 }

@@ -3,6 +3,7 @@
 
 mod calls;
 mod local;
+mod look;
 mod pump;
 
 use std::net::IpAddr;
@@ -20,8 +21,9 @@ use url::Url;
 use self::calls::{End, Ended, Mode, Push};
 use self::local::Local;
 use crate::Cluster;
-use crate::keys::{HOST_PARTS, bytes, list, number, part_of};
-pub(crate) use calls::counts;
+use crate::keys::{bytes, part_of};
+use crate::link::LEAVE;
+pub(crate) use look::counts;
 
 /// The longest a worker looks at its watch without asking the cluster.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -55,6 +57,8 @@ struct Shared {
     work: Condvar,
     /// Held while a batch is on its way, so that who waits for all of it can.
     sending: Mutex<()>,
+    /// Commits go one after another: each takes out what it has sent.
+    committing: Mutex<()>,
     stop: AtomicBool,
 }
 
@@ -80,6 +84,7 @@ impl ClusterFrontier {
             local: Mutex::new(Local::new()),
             work: Condvar::new(),
             sending: Mutex::new(()),
+            committing: Mutex::new(()),
             stop: AtomicBool::new(false),
             cluster,
         });
@@ -97,32 +102,16 @@ impl ClusterFrontier {
         self.shared.local()
     }
 
-    fn push_as(&self, mode: Mode, host: String, key: &str, entry: Option<&Entry>) -> bool {
-        let key = url_key(key);
-        let mut local = self.local();
-        let fresh = local.saw(key);
-        if fresh || mode == Mode::Again {
-            let entry = entry.map(Entry::encode).unwrap_or_default();
-            local.pushes.push(Push { mode, host, key: key as u64, entry });
-            if local.pushes.len() >= pump::BATCH {
-                self.shared.work.notify_one();
-            }
-        }
-        fresh
-    }
-
-    /// Asks at once and waits for the answer.
-    fn seen_now(&self, host: &str, key: &str, insert: bool) -> Result<bool> {
+    /// Marks at once and waits for the answer: `true` if it was not known.
+    fn mark_now(&self, host: String, key: &str) -> Result<bool> {
         let key = url_key(key);
         if self.local().has_seen(key) {
-            return Ok(true);
+            return Ok(false);
         }
-        // What is on its way from here is known here; what is there, there.
-        let known = calls::seen(&self.shared.cluster, host, key as u64, insert)?;
-        if known || insert {
-            self.local().saw(key);
-        }
-        Ok(known)
+        let push = Push { mode: Mode::Mark, host, key: key as u64, entry: Vec::new() };
+        let new = calls::push_now(&self.shared.cluster, &self.shared.options, &push)?;
+        self.local().saw(key);
+        Ok(new)
     }
 
     fn end(&self, end: End) {
@@ -135,7 +124,10 @@ impl ClusterFrontier {
         let done =
             calls::end(&self.shared.cluster, &self.shared.options, std::slice::from_ref(&end));
         match done {
-            Ok(answers) => answers.first() == Some(&Ended::HostDown),
+            Ok(answers) => {
+                self.local().arrived(std::slice::from_ref(&end));
+                answers.first() == Some(&Ended::HostDown)
+            }
             Err(error) => {
                 self.local().failed.get_or_insert(error);
                 false
@@ -153,10 +145,6 @@ impl ClusterFrontier {
         }
         self
     }
-
-    fn drop_lease(&self, lease: &Lease) {
-        self.local().held.remove(&lease.sequence);
-    }
 }
 
 impl Frontier for ClusterFrontier {
@@ -169,26 +157,58 @@ impl Frontier for ClusterFrontier {
 
     fn push(&self, entry: Entry) -> Result<bool> {
         let mode = if entry.kind == EntryKind::Probe { Mode::Probe } else { Mode::New };
-        Ok(self.push_as(mode, host_key(&entry.url), entry.url.as_str(), Some(&entry)))
+        let key = url_key(entry.url.as_str());
+        let mut local = self.local();
+        let fresh = local.saw(key);
+        if fresh {
+            let (host, entry) = (host_key(&entry.url), entry.encode());
+            local.pushes.push(Push { mode, host, key: key as u64, entry });
+            if local.pushes.len() >= pump::BATCH {
+                self.shared.work.notify_one();
+            }
+        }
+        Ok(fresh)
     }
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
-        self.push_as(Mode::Again, host_key(&entry.url), entry.url.as_str(), Some(&entry));
-        Ok(true)
+        let key = url_key(entry.url.as_str());
+        // Only the cluster knows whether it is queued, unless it waits here.
+        if self.local().pushes.iter().any(|push| push.key == key as u64) {
+            return Ok(false);
+        }
+        let (host, entry) = (host_key(&entry.url), entry.encode());
+        let push = Push { mode: Mode::Again, host, key: key as u64, entry };
+        let queued = calls::push_now(&self.shared.cluster, &self.shared.options, &push)?;
+        let mut local = self.local();
+        local.saw(key);
+        if queued {
+            local.told.queued += 1;
+            local.idle = 0;
+        }
+        Ok(queued)
     }
 
     fn mark(&self, url: &Url) -> Result<bool> {
-        self.seen_now(&host_key(url), url.as_str(), true).map(|known| !known)
+        self.mark_now(host_key(url), url.as_str())
     }
 
     fn refuse(&self, url: &Url) -> Result<bool> {
         // A name of its own, which no URL has.
-        self.seen_now(&host_key(url), &format!("refused {url}"), true).map(|known| !known)
+        self.mark_now(host_key(url), &format!("refused {url}"))
     }
 
     fn knows(&self, url: &str) -> Result<bool> {
         let Ok(parsed) = Url::parse(url) else { return Ok(false) };
-        self.seen_now(&host_key(&parsed), url, false)
+        let key = url_key(url);
+        if self.local().has_seen(key) {
+            return Ok(true);
+        }
+        // What is on its way from here is known here; what is there, there.
+        let known = calls::seen(&self.shared.cluster, &host_key(&parsed), key as u64)?;
+        if known {
+            self.local().saw(key);
+        }
+        Ok(known)
     }
 
     fn next(&self, now: Instant) -> Result<Next> {
@@ -210,19 +230,25 @@ impl Frontier for ClusterFrontier {
 
     fn set_address(&self, lease: &Lease, address: IpAddr, _now: Instant) -> bool {
         let delay = self.shared.options.address_delay;
-        let granted = delay.is_zero() || {
-            let key = self.shared.cluster.keys.address(address);
-            calls::take_address(&self.shared.cluster, &key, delay).unwrap_or(true)
-        };
-        if !granted {
-            self.local().address_taken.insert(lease.sequence);
+        if delay.is_zero() {
+            return true;
         }
-        granted
+        let key = self.shared.cluster.keys.address(address);
+        let granted = calls::take_address(&self.shared.cluster, &key, delay);
+        if matches!(granted, Ok(true)) {
+            return true;
+        }
+        // Nobody is asked on a clock that is not known; who asks for the next lease is told.
+        let mut local = self.local();
+        if let Err(error) = granted {
+            local.failed.get_or_insert(error);
+        }
+        local.address_taken.insert(lease.sequence);
+        false
     }
 
     fn put_back(&self, lease: Lease, wait: Duration, _now: Instant) {
         let taken = self.local().address_taken.remove(&lease.sequence);
-        self.drop_lease(&lease);
         let wait = if taken { wait.max(self.shared.options.address_delay) } else { wait };
         self.end(End::back(&lease, wait, false, false));
     }
@@ -242,18 +268,14 @@ impl Frontier for ClusterFrontier {
     }
 
     fn finish(&self, lease: &Lease) {
-        let mut local = self.local();
-        local.held.remove(&lease.sequence);
-        local.finished.push(End::finish(lease));
+        self.local().finished.push(End::finish(lease));
     }
 
     fn retry(&self, lease: Lease, wait: Duration, failure: bool, _now: Instant) -> bool {
-        self.drop_lease(&lease);
         self.end_now(End::back(&lease, wait, failure, true))
     }
 
     fn defer(&self, lease: &Lease, failure: bool, _now: Instant) -> bool {
-        self.drop_lease(lease);
         self.end_now(End::defer(lease, failure))
     }
 
@@ -272,42 +294,29 @@ impl Frontier for ClusterFrontier {
             return Ok(Some(value));
         }
         let mut pipe = ClusterPipeline::new();
-        pipe.cmd("HGET").arg(self.note_key(part_of(subject), kind)).arg(subject);
+        pipe.cmd("HGET").arg(self.note_key(subject, kind)).arg(subject);
         let answers = self.shared.cluster.link.pipe(&pipe)?;
         Ok(answers.first().and_then(bytes).map(<[u8]>::to_vec))
     }
 
     fn notes(&self, kind: &str, visit: &mut dyn FnMut(&str, &[u8])) -> Result<()> {
-        for part in 0..HOST_PARTS {
-            let mut pipe = ClusterPipeline::new();
-            pipe.cmd("HGETALL").arg(self.note_key(part, kind));
-            let answers = self.shared.cluster.link.pipe(&pipe)?;
-            for answer in &answers {
-                let pairs: Vec<&[u8]> = match answer {
-                    redis::Value::Map(pairs) => {
-                        pairs.iter().flat_map(|(k, v)| [bytes(k), bytes(v)]).flatten().collect()
-                    }
-                    other => list(other).iter().filter_map(bytes).collect(),
-                };
-                for pair in pairs.chunks_exact(2) {
-                    if let [subject, value] = pair {
-                        visit(&String::from_utf8_lossy(subject), value);
-                    }
-                }
-            }
-        }
-        Ok(())
+        Ok(look::notes(&self.shared.cluster, kind, visit)?)
     }
 
     fn commit(&self, payload: &[u8]) -> Result<()> {
-        // Links before the pages that brought them; a finished page is not asked for again.
+        let _committing = self.shared.committing.lock().unwrap_or_else(PoisonError::into_inner);
+        // All of it stays here until the cluster has answered: a lease that nobody renews, or that a
+        // reclaim does not find, is fetched again.
         let (finished, notes) = {
-            let mut local = self.local();
-            (std::mem::take(&mut local.finished), std::mem::take(&mut local.notes))
+            let local = self.local();
+            (local.finished.clone(), local.notes.clone())
         };
+        // Links before the pages that brought them; a finished page is not asked for again.
         pump::flush(&self.shared).and_then(|()| self.send_notes(&notes))?;
+        self.local().notes.drain(..notes.len());
         self.save(payload).map_err(|source| self.io(source))?;
         calls::end(&self.shared.cluster, &self.shared.options, &finished)?;
+        self.local().committed(&finished);
         pump::counts(&self.shared)?;
         Ok(())
     }
@@ -321,38 +330,28 @@ impl Frontier for ClusterFrontier {
     }
 
     fn hosts(&self) -> Vec<HostState> {
-        calls::hosts(&self.shared.cluster).unwrap_or_default()
+        look::hosts(&self.shared.cluster).unwrap_or_default()
     }
 
     fn host(&self, name: &str) -> Option<HostState> {
-        calls::host(&self.shared.cluster, name).ok().flatten()
+        look::host(&self.shared.cluster, name).ok().flatten()
     }
 
     fn position(&self, url: &Url) -> Result<Option<u64>> {
-        let mut pipe = ClusterPipeline::new();
-        let host = host_key(url);
-        let key = format!("{}q:{host}", self.shared.cluster.keys.of_host(&host));
-        pipe.cmd("LRANGE").arg(key).arg(0).arg(-1);
-        let answers = self.shared.cluster.link.pipe(&pipe)?;
-        let entries = answers.first().map(list).unwrap_or_default();
-        let found = entries.iter().position(|entry| {
-            let entry = bytes(entry).and_then(|bytes| Entry::decode(bytes.get(1..)?));
-            entry.is_some_and(|entry| entry.url == *url)
-        });
-        Ok(found.map(|at| at as u64))
+        Ok(look::position(&self.shared.cluster, &host_key(url), url)?)
     }
 }
 
 impl ClusterFrontier {
-    fn note_key(&self, part: u64, kind: &str) -> String {
-        format!("{}note:{kind}", self.shared.cluster.keys.hosts(part))
+    fn note_key(&self, subject: &str, kind: &str) -> String {
+        look::note_key(&self.shared.cluster, part_of(subject), kind)
     }
 
     fn send_notes(&self, notes: &[(String, &'static str, Vec<u8>)]) -> crate::Result<()> {
         for notes in notes.chunks(pump::BATCH) {
             let mut pipe = ClusterPipeline::new();
             for (subject, kind, value) in notes {
-                let key = self.note_key(part_of(subject), kind);
+                let key = self.note_key(subject, kind);
                 pipe.cmd("HSET").arg(key).arg(subject).arg(value.as_slice());
             }
             self.shared.cluster.link.pipe(&pipe)?;
@@ -384,19 +383,18 @@ impl Drop for ClusterFrontier {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.shared.work.notify_one();
         if let Some(pump) = self.pump.take() {
+            let began = Instant::now();
+            while !pump.is_finished() {
+                if began.elapsed() >= LEAVE {
+                    // It waits for a cluster that is away, and ends by itself; leases expire.
+                    return;
+                }
+                std::thread::sleep(pump::PACE);
+            }
             let _ = pump.join();
         }
         // What was leased ahead, or is still under way, goes back at once instead of when it expires.
-        let ends: Vec<End> = {
-            let mut local = self.local();
-            let held = std::mem::take(&mut local.held);
-            held.into_keys().map(End::back_unseen).collect()
-        };
-        let _ = calls::end(&self.shared.cluster, &self.shared.options, &ends);
+        let ends = self.local().leave();
+        let _ = calls::end_leaving(&self.shared.cluster, &self.shared.options, &ends);
     }
-}
-
-/// An answer as a count.
-fn count(value: Option<&redis::Value>) -> u64 {
-    value.and_then(number).and_then(|n| u64::try_from(n).ok()).unwrap_or(0)
 }

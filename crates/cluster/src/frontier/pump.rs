@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Shared, calls};
+use super::{Shared, calls, look};
 use crate::error::Result;
 use crate::keys::HOST_PARTS;
 
@@ -13,7 +13,7 @@ pub(super) const BATCH: usize = 512;
 /// URLs leased ahead.
 const AHEAD: usize = 32;
 /// Between two words with the cluster, at least.
-const PACE: Duration = Duration::from_millis(2);
+pub(super) const PACE: Duration = Duration::from_millis(2);
 /// At most, while leases are wanted.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 const COUNT_AGAIN: Duration = Duration::from_millis(200);
@@ -27,13 +27,15 @@ pub(super) fn run(shared: &Shared) {
     while !shared.stop.load(Ordering::Relaxed) {
         let quiet = {
             let local = shared.local();
-            let local = match local.ends.is_empty() && local.pushes.len() < BATCH {
+            let mut local = match local.ends.is_empty() && local.pushes.len() < BATCH {
                 true => {
                     let waited = shared.work.wait_timeout(local, PACE * 2);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
                 false => local,
             };
+            // Whether or not anybody asks for the next one.
+            local.give_back_stale(Instant::now());
             local.failed.is_some()
         };
         if quiet {
@@ -57,7 +59,7 @@ fn step(
     let cluster = &shared.cluster;
     flush_parts(shared, due)?;
     if renewed.elapsed() >= cluster.lease / 4 {
-        let held: Vec<u64> = shared.local().held.keys().copied().collect();
+        let held = shared.local().leases();
         calls::renew(cluster, &held)?;
         cluster.heartbeat()?;
         *renewed = Instant::now();
@@ -66,7 +68,8 @@ fn step(
         counts(shared)?;
         *counted = Instant::now();
     }
-    take(shared, due)
+    // Who left does not wait for leases any more.
+    if shared.stop.load(Ordering::Relaxed) { Ok(()) } else { take(shared, due) }
 }
 
 /// Leases ahead, from the parts that are due.
@@ -90,8 +93,7 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
         return Ok(());
     }
     if shared.local().orphans {
-        // Finished ones are held until that is told.
-        let held: Vec<u64> = shared.local().leases();
+        let held = shared.local().leases();
         calls::reclaim(&shared.cluster, &held)?;
         shared.local().orphans = false;
     }
@@ -104,7 +106,7 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     for ((part, age), (wait, leases)) in parts.into_iter().zip(found) {
         let full = !leases.is_empty();
         for ahead in leases {
-            local.held.insert(ahead.lease.sequence, ());
+            local.held.insert(ahead.lease.sequence);
             local.ready.push_back(ahead);
         }
         if let Some(due) = due.get_mut(part as usize) {
@@ -144,6 +146,7 @@ fn flush_parts(shared: &Shared, due: &mut [Instant]) -> Result<()> {
         for ends in ends.chunks(BATCH) {
             ends.iter().for_each(|end| touched(end.part()));
             calls::end(&shared.cluster, &shared.options, ends)?;
+            shared.local().arrived(ends);
             ended += ends.len();
         }
         Ok(())
@@ -162,7 +165,7 @@ fn flush_parts(shared: &Shared, due: &mut [Instant]) -> Result<()> {
 
 /// Asks how many URLs are where.
 pub(super) fn counts(shared: &Shared) -> Result<()> {
-    let told = calls::counts(&shared.cluster)?;
+    let told = look::counts(&shared.cluster)?;
     let mut local = shared.local();
     local.idle = if told.queued <= told.deferred { local.idle + 1 } else { 0 };
     local.told = told;

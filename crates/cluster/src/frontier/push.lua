@@ -1,6 +1,6 @@
 -- Queues URLs that were never seen. ARGV: prefix, requests at a time, then for each URL: mode, host,
 -- bucket of the seen-set, its key there, the entry. Modes: n new, a again, p probe, m mark only.
--- Answers, for each, 1 if it was not known.
+-- Answers, for each, 1 if it was not known; of those to look at again, if it was not queued.
 local p, per_host = ARGV[1], tonumber(ARGV[2])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -10,11 +10,10 @@ for i = 3, #ARGV, 5 do
   local new = redis.call('SADD', p .. 'seen:' .. bucket, key)
   if new == 1 then redis.call('HINCRBY', p .. 'counts', 'known', 1) end
   answers[#answers + 1] = new
-  local queue = new == 1 and mode ~= 'm'
-  if mode == 'a' then
-    queue = redis.call('SADD', p .. 'again', key) == 1
-    answers[#answers] = queue and 1 or 0
-  end
+  local queue = mode ~= 'm' and (new == 1 or mode == 'a')
+  -- Whatever is queued stands in again until it is finished.
+  if queue and redis.call('SADD', p .. 'again:' .. bucket, key) == 0 and mode == 'a' then queue = false end
+  if mode == 'a' then answers[#answers] = queue and 1 or 0 end
   if queue then
     local h, q = p .. 'h:' .. host, p .. 'q:' .. host
     redis.call('SADD', p .. 'hosts', host)

@@ -43,9 +43,15 @@ enum Plan {
 }
 
 impl ClusterStore {
-    pub(super) fn decide(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
+    /// The verdicts about a batch; what it claims of it is added to `claimed`.
+    pub(super) fn decide(
+        &self,
+        documents: &[Document<'_>],
+        claimed: &mut Vec<DocId>,
+    ) -> Result<Vec<Verdict>> {
         let mut verdicts: Vec<Option<Verdict>> = vec![None; documents.len()];
         let mut pending = self.claim(documents, &mut verdicts)?;
+        claimed.extend(pending.iter().map(|claim| claim.id));
         self.propose(&mut pending)?;
         let mut waited = Instant::now();
         while !pending.is_empty() {
@@ -140,24 +146,20 @@ impl ClusterStore {
 
     /// Appends, then reads: of two writers at once at least one sees the other.
     fn propose(&self, claims: &mut [Claim<'_>]) -> Result<()> {
-        let mut pipe = ClusterPipeline::new();
-        let places: Vec<_> =
-            claims.iter().map(|claim| self.places(claim.id, claim.document)).collect();
-        if places.iter().all(Vec::is_empty) {
-            return Ok(());
+        let mut places = Vec::new();
+        let mut owners = Vec::new();
+        for (at, claim) in claims.iter().enumerate() {
+            places.extend(self.places(claim.id, claim.document));
+            owners.resize(places.len(), at);
         }
-        for place in places.iter().flatten() {
-            let key = self.cluster.keys.bucket(place.table, place.lead);
-            pipe.cmd("APPEND").arg(&key).arg(place.entry.as_slice());
-            pipe.cmd("GET").arg(&key);
-        }
-        let answers = self.cluster.link.pipe(&pipe)?;
-        let mut buckets = answers.chunks_exact(2).filter_map(|pair| pair.get(1));
-        for (claim, places) in claims.iter_mut().zip(&places) {
-            for place in places {
-                let bucket = buckets.next().and_then(bytes).unwrap_or_default();
+        let buckets = self.append(&places)?;
+        for ((place, bucket), at) in places.iter().zip(&buckets).zip(owners) {
+            let bucket = bytes(bucket).unwrap_or_default();
+            if let Some(claim) = claims.get_mut(at) {
                 self.shape.propose(place, bucket, self.policy.distance, &mut claim.proposed);
             }
+        }
+        for claim in claims {
             claim.proposed.remove(&claim.id);
         }
         Ok(())
@@ -203,15 +205,21 @@ impl ClusterStore {
         }
         match best {
             Some(best) => Plan::Duplicate(best),
-            None => match self
-                .undecided(claim, stored)
-                // Equal ones may come of a master that was lost.
-                .any(|(id, other)| (other.ticket, id) < (claim.ticket, claim.id))
-            {
-                true => Plan::Wait,
-                false => Plan::Keep,
-            },
+            None if self.before(claim, stored).next().is_some() => Plan::Wait,
+            None => Plan::Keep,
         }
+    }
+
+    /// Those of the undecided matches that go first.
+    fn before<'s>(
+        &'s self,
+        claim: &'s Claim<'_>,
+        stored: &'s HashMap<DocId, Stored>,
+    ) -> impl Iterator<Item = DocId> {
+        self.undecided(claim, stored)
+            // Equal ones may come of a master that was lost.
+            .filter(|(id, other)| (other.ticket, *id) < (claim.ticket, claim.id))
+            .map(|(id, _)| id)
     }
 
     /// The matches about which nobody has decided.
@@ -420,16 +428,18 @@ impl ClusterStore {
             pending.iter().flat_map(|claim| claim.proposed.keys().copied()).collect();
         let ids: Vec<DocId> = ids.into_iter().collect();
         let stored = self.fetch(&ids)?;
+        // Those of higher tickets, and those that are not alike after all, were not waited for.
+        let waited: HashSet<DocId> = pending
+            .iter()
+            .flat_map(|claim| self.before(claim, &stored))
+            .filter(|id| !own.contains(id))
+            .collect();
         let mut pipe = ClusterPipeline::new();
-        let mut any = false;
-        for (&id, other) in &stored {
-            if other.state == State::Undecided && !own.contains(&id) {
-                any = true;
-                self.eval(&mut pipe, scripts::DECIDE, id);
-                pipe.arg("").arg(&[State::Abandoned.letter()][..]).arg(&NOTHING.to_le_bytes()[..]);
-            }
+        for &id in &waited {
+            self.eval(&mut pipe, scripts::DECIDE, id);
+            pipe.arg("").arg(&[State::Abandoned.letter()][..]).arg(&NOTHING.to_le_bytes()[..]);
         }
-        if any { self.cluster.link.pipe(&pipe).map(|_| ()) } else { Ok(()) }
+        if waited.is_empty() { Ok(()) } else { self.cluster.link.pipe(&pipe).map(|_| ()) }
     }
 }
 

@@ -11,6 +11,7 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hapax_dedup::{DocId, Document, DocumentStore, Policy, Record, Result, Verdict};
+use redis::Value;
 use redis::cluster::ClusterPipeline;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -28,6 +29,8 @@ const BATCH: usize = 64;
 const MAX_SALT: u64 = 8;
 /// Tickets are taken in blocks.
 const TICKETS: u64 = 256;
+/// Documents settled together.
+const SETTLED: usize = 1000;
 
 /// A [`DocumentStore`] in a cluster, see [`Cluster::store`].
 ///
@@ -36,8 +39,9 @@ const TICKETS: u64 = 256;
 /// which wait for it, so exactly one is kept.
 ///
 /// # Complexity
-/// Three to four round trips for a batch of 64 documents; 21 buckets a document, 27 in the shape for
-/// many pages. Bytes of a document: docs/benchmarks.md.
+/// Five round trips for a batch of 64 documents, six with a duplicate in it, seven with one that is
+/// being decided elsewhere; 21 buckets a document, 27 in the shape for many pages, 24 KiB of each
+/// band's at most. Bytes of a document: docs/benchmarks.md.
 #[derive(Debug)]
 pub struct ClusterStore {
     cluster: Arc<Cluster>,
@@ -159,15 +163,28 @@ impl ClusterStore {
         Ok(answers.first().and_then(bytes).is_some_and(|state| !state.is_empty()))
     }
 
-    /// Appends a document to its buckets.
-    fn append(&self, id: DocId, document: &Document<'_>) -> crate::Result<()> {
-        let mut pipe = ClusterPipeline::new();
-        let places = self.places(id, document);
-        for place in &places {
-            pipe.cmd("APPEND").arg(self.cluster.keys.bucket(place.table, place.lead));
-            pipe.arg(place.entry.as_slice());
+    /// Appends to buckets and reads each after that, in the order of the places.
+    fn append(&self, places: &[Place]) -> crate::Result<Vec<Value>> {
+        if places.is_empty() {
+            return Ok(Vec::new());
         }
-        if places.is_empty() { Ok(()) } else { self.cluster.link.pipe(&pipe).map(|_| ()) }
+        let mut pipe = ClusterPipeline::new();
+        for place in places {
+            let key = self.cluster.keys.bucket(place.table, place.lead);
+            let entry = place.entry.as_slice();
+            match place.full {
+                Some(full) => {
+                    pipe.cmd("EVAL").arg(scripts::BAND).arg(1).arg(key).arg(entry).arg(full);
+                }
+                None => {
+                    pipe.cmd("APPEND").arg(&key).arg(entry);
+                    pipe.cmd("GET").arg(&key);
+                }
+            }
+        }
+        let mut answers = self.cluster.link.pipe(&pipe)?.into_iter();
+        let bucket = |place: &Place| answers.nth(usize::from(place.full.is_none()));
+        Ok(places.iter().filter_map(bucket).collect())
     }
 }
 
@@ -180,11 +197,20 @@ fn number_of(key: &[u8], salt: u64) -> DocId {
 impl DocumentStore for ClusterStore {
     fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
         let mut verdicts = Vec::with_capacity(documents.len());
+        if let Some(long) = documents.iter().find(|d| d.key.len() > hapax_dedup::MAX_KEY) {
+            return Err(hapax_dedup::Error::KeyTooLong(long.key.len()));
+        }
+        let mut claimed = Vec::new();
         for documents in documents.chunks(BATCH) {
-            if let Some(long) = documents.iter().find(|d| d.key.len() > hapax_dedup::MAX_KEY) {
-                return Err(hapax_dedup::Error::KeyTooLong(long.key.len()));
+            match self.decide(documents, &mut claimed) {
+                Ok(decided) => verdicts.extend(decided),
+                Err(error) => {
+                    // Nobody is told what was decided: offered again, they are claims once more.
+                    let mut held = self.held();
+                    claimed.iter().for_each(|id| drop(held.unsettled.remove(id)));
+                    return Err(error.into());
+                }
             }
-            verdicts.extend(self.decide(documents)?);
         }
         Ok(verdicts)
     }
@@ -216,9 +242,11 @@ impl DocumentStore for ClusterStore {
         self.withdraw(&[(id, &record.document())])?;
         let mut pipe = ClusterPipeline::new();
         pipe.cmd("DEL").arg(self.cluster.keys.document(id));
-        self.cluster.link.pipe(&pipe)?;
+        let answers = self.cluster.link.pipe(&pipe)?;
         self.held().unsettled.remove(&id);
-        self.cluster.add("documents", -1)?;
+        if answers.first().and_then(number) == Some(1) {
+            self.cluster.add("documents", -1)?;
+        }
         Ok(true)
     }
 
@@ -226,14 +254,17 @@ impl DocumentStore for ClusterStore {
         let Some(record) = self.record(id)? else { return Ok(None) };
         if record.of.is_some() {
             self.set(id, State::Kept, NOTHING)?;
-            self.append(id, &record.document())?;
+            self.append(&self.places(id, &record.document()))?;
         }
         Ok(Some(id))
     }
 
     fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>> {
         let Some(record) = self.record(id)? else { return Ok(None) };
-        self.restore(of)?;
+        // A duplicate of nothing would be kept by nobody.
+        if self.restore(of)?.is_none() {
+            return Ok(None);
+        }
         self.set(id, State::Discarded, of)?;
         self.withdraw(&[(id, &record.document())])?;
         Ok(Some(id))
@@ -244,25 +275,27 @@ impl DocumentStore for ClusterStore {
     }
 
     fn settle(&self) -> Result<Vec<Vec<u8>>> {
-        let mut open: Vec<(DocId, Vec<u8>)> = {
-            let mut held = self.held();
-            held.unsettled.drain().collect()
-        };
+        let mut open: Vec<DocId> = self.held().unsettled.keys().copied().collect();
         open.sort_unstable();
         let mut lost = Vec::new();
-        for batch in open.chunks(1000) {
+        for batch in open.chunks(SETTLED) {
             let mut pipe = ClusterPipeline::new();
-            for (id, _) in batch {
-                self.eval(&mut pipe, scripts::SETTLE, *id);
+            for &id in batch {
+                self.eval(&mut pipe, scripts::SETTLE, id);
                 pipe.arg(&self.writer);
             }
             let answers = self.cluster.link.pipe(&pipe)?;
-            for ((_, key), answer) in batch.iter().zip(&answers) {
+            let mut held = self.held();
+            for (&id, answer) in batch.iter().zip(&answers) {
                 if number(answer) == Some(0) {
-                    lost.push(key.clone());
+                    lost.push(id);
+                } else {
+                    held.unsettled.remove(&id);
                 }
             }
         }
-        Ok(lost)
+        // Only now, for who is told of a failure is not told of these.
+        let mut held = self.held();
+        Ok(lost.iter().filter_map(|id| held.unsettled.remove(id)).collect())
     }
 }

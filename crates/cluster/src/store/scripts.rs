@@ -1,15 +1,19 @@
 //! The store's scripts. Each touches one key, so each is one step on one master; done twice they
 //! do no harm. Offsets are those of [`value`](super::value).
 
-/// Claims a document for its writer. ARGV: writer, value, where the key begins in a record, the key.
+/// Claims a document for its writer. ARGV: writer, value, the key, with which a record ends.
 /// Answers: `n` claimed, `t` claimed from a writer that did not settle it, `m` this writer's
-/// already, `c` settled by whomever, `o` another key's.
+/// already, `c` settled by whomever, `o` another key's. One that was left undecided by a failure
+/// gets its new ticket.
 pub(super) const CLAIM: &str = "local old = redis.call('GET', KEYS[1])
 if old then
   local writer = old:sub(20, 19 + old:byte(19))
   if old:sub(#old - #ARGV[3] + 1) ~= ARGV[3] then return 'o' end
   if old:sub(2, 2) == '1' then return 'c' end
-  if writer == ARGV[1] then return 'm' end
+  if writer == ARGV[1] then
+    if old:sub(1, 1) == 'u' then redis.call('SET', KEYS[1], ARGV[2]) end
+    return 'm'
+  end
 end
 redis.call('SET', KEYS[1], ARGV[2])
 return old and 't' or 'n'";
@@ -46,6 +50,12 @@ pub(super) const SETTLE: &str = "local old = redis.call('GETRANGE', KEYS[1], 0, 
 if #old < 19 or redis.call('GETRANGE', KEYS[1], 19, 18 + old:byte(19)) ~= ARGV[1] then return 0 end
 redis.call('SETRANGE', KEYS[1], 1, '1')
 return 1";
+
+/// Appends to a bucket of a band unless it is full, and reads what a full one holds at most. ARGV:
+/// entry, bytes of a full one.
+pub(super) const BAND: &str = "local full = tonumber(ARGV[2])
+if redis.call('STRLEN', KEYS[1]) < full then redis.call('APPEND', KEYS[1], ARGV[1]) end
+return redis.call('GETRANGE', KEYS[1], 0, full - 1)";
 
 /// Takes an entry out of a bucket, as often as it is there.
 pub(super) const REMOVE: &str = "local all = redis.call('GET', KEYS[1])

@@ -11,6 +11,11 @@ const MANY_PAGES: u64 = 20_000_000;
 /// A bucket of bands or digests takes one of so many bits of the key; more for many pages.
 const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
+/// A bucket of a band takes so many entries, of which those of one band's key count only up to
+/// [`MAX_BAND_BUCKET`](hapax_dedup::MAX_BAND_BUCKET): what a batch brings over is bounded. Its keys
+/// fill it at 2^27 pages in the shape for few, at 2^31 in the one for many. Buckets of Hamming tables
+/// and digests are never capped.
+const FULL: usize = 4 * hapax_dedup::MAX_BAND_BUCKET;
 
 /// How the crawl's documents are spread over buckets.
 #[derive(Clone, Debug)]
@@ -26,6 +31,8 @@ pub(super) struct Place {
     pub(super) lead: u64,
     /// What is appended there: the rest of the key, then the document's number.
     pub(super) entry: Vec<u8>,
+    /// Bytes at which the bucket takes no more, if it ever does.
+    pub(super) full: Option<usize>,
 }
 
 impl Shape {
@@ -57,20 +64,24 @@ impl Shape {
                 table,
                 lead: lead(bits, mask),
                 entry: entry(&bits.to_le_bytes(), id),
+                full: None,
             });
         }
+        let digests = self.masks.len();
         let mut rest = |table: usize, key: u64| {
             let low = (key & 0xFFFF_FFFF) as u32;
             let lead = u64::from(low >> (32 - self.bits));
-            places.push(Place { table, lead, entry: entry(&low.to_le_bytes(), id) });
+            let entry = entry(&low.to_le_bytes(), id);
+            let full = (table > digests).then_some(FULL * entry.len());
+            places.push(Place { table, lead, entry, full });
         };
         if let Some(digest) = document.digest.as_ref().and_then(|digest| digest.first_chunk::<4>())
         {
-            rest(self.masks.len(), u64::from(u32::from_le_bytes(*digest)));
+            rest(digests, u64::from(u32::from_le_bytes(*digest)));
         }
         if let Some(sketch) = document.sketch.filter(|_| bands) {
             for (band, key) in sketch.bands().into_iter().enumerate() {
-                rest(self.masks.len() + 1 + band, key);
+                rest(digests + 1 + band, key);
             }
         }
         places

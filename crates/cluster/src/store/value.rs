@@ -1,5 +1,6 @@
 //! A document as it lies in the cluster: state, whether it is settled, ticket, what it duplicates,
-//! whose it is, then the record. The scripts know the first four by their offsets.
+//! whose it is (its length in a byte), then the record, which ends in the key. The scripts know all
+//! but the record by offsets, and the key by its end.
 
 use hapax_dedup::{DocId, Record};
 
@@ -57,9 +58,9 @@ pub(super) fn encode(
     let mut value = vec![state.letter(), b'0'];
     value.extend(ticket.to_le_bytes());
     value.extend(of.to_le_bytes());
-    let writer = writer.get(..255).unwrap_or(writer).as_bytes();
+    // Longer names are refused by those who join.
     value.push(writer.len() as u8);
-    value.extend(writer);
+    value.extend(writer.as_bytes());
     value.extend(record.to_bytes());
     value
 }

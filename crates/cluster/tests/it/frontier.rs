@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::{fresh_name, frontier_suite as suite, join, redis, shared};
 
-fn open(
+pub(crate) fn open(
     address: &str,
     name: &str,
     worker: &str,
@@ -22,7 +22,7 @@ fn open(
     (folder, frontier)
 }
 
-fn page(url: &str) -> Entry {
+pub(crate) fn page(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 1)
 }
 

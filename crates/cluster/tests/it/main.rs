@@ -8,10 +8,12 @@
 )]
 
 mod frontier;
+mod frontier_faults;
 #[path = "../../../frontier/tests/suite/mod.rs"]
 mod frontier_suite;
 mod redis;
 mod store;
+mod store_faults;
 #[path = "../../../dedup/tests/suite/mod.rs"]
 mod store_suite;
 

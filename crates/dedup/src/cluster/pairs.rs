@@ -67,8 +67,9 @@ pub enum Found {
 ///
 /// # Complexity
 /// For `n` values and `t` tables, `t * (2 + n * 8 / memory)` readings of the source, and `t * n`
-/// times the size of a bucket in comparisons. Memory: `memory_bytes`, and one byte a value for the
-/// directory. A layout that probes (a radius above 0) is replaced by the plain blocks of its
+/// times the size of a bucket in comparisons. Memory: `memory_bytes`, about two bytes a value for
+/// the directory and a copy of it, and the values of a bucket; of its pairs only those of at most
+/// 2,047 values. A layout that probes (a radius above 0) is replaced by the plain blocks of its
 /// distance.
 ///
 /// # References
@@ -104,7 +105,7 @@ pub fn find_each<S: Source + ?Sized>(
         let largest = ranges.iter().map(whole).max().unwrap_or(0);
         let mut entries = Buffer::zeroed(shape.entry_bytes(largest));
         let mut values: Vec<u64> = Vec::new();
-        let mut near: Vec<(u64, u64)> = Vec::new();
+        let mut near: Vec<Pair> = Vec::new();
         for range in ranges {
             let mut cursors = starts.clone();
             let base = starts.get(range.start as usize).copied().unwrap_or(0) as usize;
@@ -127,12 +128,23 @@ pub fn find_each<S: Source + ?Sized>(
                 }
                 values.clear();
                 values.extend(bucket.iter().map(|eight| u64::from_le_bytes(*eight)));
+                // What an earlier table finds too is not even kept: a bucket may hold many of them.
+                let first = |a: u64, b: u64| {
+                    let (a, b) =
+                        (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
+                    let pair = || Pair { a, b, distance: a.distance(b) };
+                    (layout.first_table(a, b) == Some(number)).then(pair)
+                };
                 near.clear();
-                if values.len() < LARGE {
-                    join(&mut values, distance, options.simd, &mut |a, b| near.push((a, b)));
+                let mut repeated = values.len() >= LARGE;
+                if !repeated {
+                    join(&mut values, distance, options.simd, &mut |a, b| {
+                        repeated |= a == b;
+                        near.extend(first(a, b));
+                    });
                 }
                 // Equal values are rare: they are looked for only where a pair of them was seen.
-                if values.len() >= LARGE || near.iter().any(|(a, b)| a == b) {
+                if repeated {
                     near.clear();
                     distinct(&mut values, |value, times| {
                         if number == 0 {
@@ -140,15 +152,16 @@ pub fn find_each<S: Source + ?Sized>(
                             visit(Found::Repeated(Fingerprint::from_bits(value), times));
                         }
                     });
-                    join(&mut values, distance, options.simd, &mut |a, b| near.push((a, b)));
+                    join(&mut values, distance, options.simd, &mut |a, b| {
+                        if let Some(pair) = first(a, b) {
+                            state.pairs += 1;
+                            visit(Found::Near(pair));
+                        }
+                    });
                 }
-                for &(a, b) in &near {
-                    let (a, b) =
-                        (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
-                    if layout.first_table(a, b) == Some(number) {
-                        state.pairs += 1;
-                        visit(Found::Near(Pair { a, b, distance: a.distance(b) }));
-                    }
+                for pair in near.drain(..) {
+                    state.pairs += 1;
+                    visit(Found::Near(pair));
                 }
             }
             state.done += whole(&range) as u64;

@@ -248,14 +248,4 @@ impl<'a> Columns<'a> {
             u32::from_le_bytes(self.field(Column::Id, row))
         }
     }
-
-    /// The row of a document, if it is here.
-    pub(crate) fn row_of(&self, relative: u64) -> Option<usize> {
-        let ids = self.bytes(Column::Id).as_chunks::<4>().0;
-        if ids.is_empty() {
-            return usize::try_from(relative).ok().filter(|row| *row < self.rows);
-        }
-        let relative = u32::try_from(relative).ok()?;
-        ids.binary_search_by_key(&relative, |id| u32::from_le_bytes(*id)).ok()
-    }
 }

@@ -107,7 +107,7 @@ impl Job {
     fn merge(&mut self, old: &[Arc<Segment>]) -> Result<Arc<Segment>> {
         let mut sources = Vec::new();
         for segment in old {
-            let columns = segment.columns()?;
+            let columns = segment.columns_rechecked()?;
             let base = segment.ids().start;
             let id = |row: &u32| base + u64::from(columns.relative_id(*row as usize));
             let live = (self.deleted.count(segment.ids()) > 0).then(|| {
@@ -123,8 +123,7 @@ impl Job {
     fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
         let rows = sources.iter().map(|source| source.columns.rows as u64).sum();
         let (layout, packed) = plan::for_segment(rows, self.distance, self.bytes_per_fingerprint);
-        // The number of a file is that of its last document and what it was made of: unique, and
-        // the same on every run.
+        // The counter's number: no other file has it, and each manifest moves it on.
         let name = format!("seg-{}-{}-{}", self.next, ids.start, ids.end);
         let temporary = format!("{name}.tmp");
         let plan = Plan { ids, sources, layout, packed, budget: self.budget };
@@ -257,12 +256,13 @@ fn merge_of(sizes: &[Size]) -> Option<Range<usize>> {
     if start + 1 < sizes.len() {
         return Some(start..sizes.len());
     }
-    if sizes.len() > MAX_SEGMENTS {
-        let sums = sizes.windows(2).enumerate().filter_map(|(place, pair)| match pair {
-            [older, newer] => older.with(*newer).map(|sum| (place, sum.rows)),
-            _ => None,
-        });
-        let (place, _) = sums.min_by_key(|(_, rows)| *rows)?;
+    // What lies before two that do not fit together is as large as can be, and does not count.
+    let fits = |pair: &[Size]| matches!(pair, [older, newer] if older.with(*newer).is_some());
+    let first = sizes.windows(2).rposition(|pair| !fits(pair)).map_or(0, |last| last + 1);
+    if sizes.len() - first > MAX_SEGMENTS {
+        let sum = |pair: &[Size]| pair.iter().map(|size| size.rows).sum::<u64>();
+        let sums = sizes.windows(2).enumerate().skip(first);
+        let (place, _) = sums.min_by_key(|(_, pair)| sum(pair))?;
         return Some(place..place + 2);
     }
     None
@@ -281,6 +281,27 @@ mod tests {
         assert_eq!(merge_of(&[of(8, MAX_IDS - 2), of(5, 5)]), None);
         let large = [of(MAX_ROWS, MAX_ROWS); 9];
         assert_eq!(merge_of(&large), None);
+    }
+
+    #[test]
+    fn segments_as_large_as_can_be_do_not_count() {
+        let full = Size { rows: MAX_ROWS, ids: MAX_ROWS };
+        let mut sizes = vec![full; 7];
+        let mut written = 0;
+        for _ in 0..1000 {
+            sizes.push(Size { rows: 1, ids: 1 });
+            while let Some(range) = merge_of(&sizes) {
+                assert!(range.start >= 7, "{range:?}");
+                let parts = &sizes[range.clone()];
+                let sum = parts.iter().skip(1).fold(parts[0], |sum, size| sum.with(*size).unwrap());
+                written += sum.rows;
+                sizes.splice(range, [sum]);
+            }
+            assert!(sizes.len() <= 7 + MAX_SEGMENTS, "{sizes:?}");
+        }
+        assert!(written < 12 * 1000, "{written}");
+        let small = [5, 2, 1].map(|rows| Size { rows, ids: rows });
+        assert_eq!(merge_of(&[&[full; 7][..], &small].concat()), None);
     }
 
     #[test]

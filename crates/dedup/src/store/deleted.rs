@@ -41,7 +41,7 @@ impl Deleted {
         self.len
     }
 
-    /// How many numbers lie in a range, counted by chunks.
+    /// How many numbers lie in a range, counted one by one.
     pub(crate) fn count(&self, range: std::ops::Range<DocId>) -> u64 {
         let ids = self.iter_from(range.start);
         ids.take_while(|id| *id < range.end).count() as u64

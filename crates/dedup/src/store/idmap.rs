@@ -88,7 +88,8 @@ mod sled_map {
 
     use crate::record::DocId;
 
-    /// The number of documents the tree has seen; no key is that short.
+    /// Names how many documents the tree has seen. A document's key may be the same: then it is
+    /// not found here but in its segment.
     const COUNT: &[u8] = b"\0";
 
     #[derive(Debug)]
@@ -98,7 +99,7 @@ mod sled_map {
         /// Not yet in the tree: the current batch; `None` removes.
         batch: HashMap<Vec<u8>, Option<DocId>>,
         known: u64,
-        /// A failed write: from here on everything stays in `batch`.
+        /// A failed write: from here on nothing more is noted, and what is missing is looked up.
         broken: bool,
         pub(super) set_aside: bool,
     }

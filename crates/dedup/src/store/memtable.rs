@@ -20,7 +20,6 @@ pub(crate) struct Memtable {
     by_digest: Chain,
     by_key: Chain,
     by_band: Chain,
-    pub(crate) duplicates: u64,
     pub(crate) capped: u64,
 }
 
@@ -36,7 +35,6 @@ impl Memtable {
             by_digest: Chain::default(),
             by_key: Chain::default(),
             by_band: Chain::default(),
-            duplicates: 0,
             capped: 0,
         }
     }
@@ -71,7 +69,6 @@ impl Memtable {
         let number = self.rows as u32;
         row.push(self.rows, &mut self.columns, &mut self.keys);
         self.rows += 1;
-        self.duplicates += u64::from(row.of.is_some());
         self.by_key.insert(key_hash(row.key), number);
         if row.flags & INDEXED == 0 {
             return;

@@ -49,8 +49,9 @@ pub const MAX_KEY: usize = u16::MAX as usize;
 /// that come at the same time share one sync.
 ///
 /// New documents lie in memory and in a journal. When there are enough of them a thread writes them
-/// into a segment, and merges segments so that there are at most six; each segment's tables are
-/// arranged as [`plans`](crate::plans) finds best for their number.
+/// into a segment, and merges segments so that there are at most six beside those of some 2^28
+/// documents, which are full; each segment's tables are arranged as [`plans`](crate::plans) finds
+/// best for their number.
 #[derive(Debug)]
 pub struct Store {
     options: Options,
@@ -99,7 +100,9 @@ impl Store {
     /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system.
     ///
     /// # Complexity
-    /// Reads the footers of the segments, and of the journal what no segment holds yet.
+    /// Reads the footers of the segments, the list of the deleted with a field of each, and the
+    /// journals: what no segment holds yet. With the feature `sled` also the keys that its cache
+    /// lacks: all of them if it is not there.
     pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
         let folder: PathBuf = folder.as_ref().to_owned();
         let dir = FsDirectory::create(&folder).map_err(Error::io(&folder))?;
@@ -228,7 +231,8 @@ impl Store {
     /// moment exactly one is new. The same key again is [`Verdict::Known`] and changes nothing.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
+    /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`],
+    /// [`Error::TooMany`] from 2^27 documents on since the last commit.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =
             held(&self.writer).offer(std::slice::from_ref(document), &self.options)?;
@@ -248,13 +252,14 @@ impl Store {
     /// new. A key that is known keeps its first record, and its number is returned.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Poisoned`].
+    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Poisoned`],
+    /// [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
         held(&self.writer).insert(document, of, &self.options)
     }
 
-    /// Removes a document; its key is unknown from here on, and nothing is a duplicate of it any
-    /// more. `false` if there is none of that number.
+    /// Removes a document; its key is unknown from here on, and no later document is a duplicate
+    /// of it. Those discarded for it before still name it. `false` if there is none of that number.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
@@ -272,6 +277,16 @@ impl Store {
         held(&self.writer).restore(id)
     }
 
+    /// Makes one document a duplicate of another, which is taken back first if it was discarded
+    /// itself. Returns the first one's number from here on; `None`, and nothing is changed, if one
+    /// of the two is not there or both are one.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
+    pub fn supersede(&self, id: DocId, of: DocId) -> Result<Option<DocId>> {
+        held(&self.writer).supersede(id, of, &self.options)
+    }
+
     /// Deletes every document with a time before `before`, and returns how many. Documents without
     /// a time (0) stay.
     ///
@@ -279,7 +294,8 @@ impl Store {
     /// As [`delete`](Self::delete).
     ///
     /// # Complexity
-    /// Reads the times of all documents. Their space is given back by merges.
+    /// Reads the times of all documents, and the records of those that go. Their space is given
+    /// back by merges.
     pub fn expire(&self, before: u64) -> Result<u64> {
         held(&self.writer).expire(before)
     }
@@ -296,6 +312,14 @@ impl Store {
             return Err(Error::PayloadTooLong(payload.len()));
         }
         self.commit_with(Some(payload))
+    }
+
+    /// [`commit`](Self::commit) with the payload that stands, whoever else commits meanwhile.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    pub fn commit_keeping_payload(&self) -> Result<()> {
+        self.commit_with(None)
     }
 
     fn commit_with(&self, payload: Option<&[u8]>) -> Result<()> {
@@ -385,8 +409,9 @@ impl Store {
         view.segments.iter().map(|s| (s.layout().clone(), s.footer.rows)).collect()
     }
 
-    /// Checks every stored byte: all blocks against their checksums, and all tables against the
-    /// documents.
+    /// Checks every byte of the segments: all blocks against their checksums, and tables and lists
+    /// by key and digest against the documents. The lists by band are held against their checksums
+    /// alone; journal and manifest are not read, for the open has done so.
     ///
     /// # Errors
     /// [`Error::Corrupt`] for the first thing that is wrong.

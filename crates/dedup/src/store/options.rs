@@ -1,4 +1,5 @@
 use super::manifest::MAX_RECIPE;
+use super::writer::MAX_MEMTABLE;
 use crate::error::{Error, Result};
 use crate::policy::Policy;
 
@@ -13,8 +14,8 @@ pub struct Options {
     pub recipe: String,
     /// Put duplicates into the tables too, so that later documents can match them. Default off.
     pub keep_duplicates: bool,
-    /// From so many documents on, what is in memory becomes a segment at the next commit. Default
-    /// 262,144.
+    /// From so many documents on, what is in memory becomes a segment at the next commit; at most
+    /// 67,108,863. Default 262,144.
     pub memtable_documents: usize,
     /// The same by bytes. Default 64 MiB.
     pub memtable_bytes: usize,
@@ -42,6 +43,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// [`memtable_documents`](Self::memtable_documents), so that twice as many still fit: so far
+    /// memory may grow while a merge is under way.
+    pub(crate) fn full_at(&self) -> usize {
+        self.memtable_documents.min(MAX_MEMTABLE / 2)
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         if self.policy.distance > crate::MAX_DISTANCE {
             return Err(Error::Distance(self.policy.distance));
@@ -50,5 +57,18 @@ impl Options {
             return Err(Error::RecipeName);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::segment::build::MAX_ROWS;
+
+    #[test]
+    fn what_two_journals_hold_fits_into_one_segment() {
+        let options = Options { memtable_documents: usize::MAX, ..Options::default() };
+        assert_eq!(options.full_at(), 67_108_863, "as the documentation says");
+        assert!(2 * options.full_at() <= MAX_MEMTABLE && 2 * MAX_MEMTABLE as u64 <= MAX_ROWS);
     }
 }

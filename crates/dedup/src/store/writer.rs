@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::columns::Row;
+use super::columns::{Column, Row};
 use super::compact::{Job, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
 use super::manifest::Manifest;
 use super::memtable::Memtable;
+use super::segment::build::MAX_ROWS;
 use super::view::{View, read};
 use super::{MAX_KEY, Options};
 use crate::Layout;
@@ -18,6 +19,9 @@ use crate::record::{DocId, Document, encode};
 
 /// So few documents are read from the journal at the next open as fast as from a segment.
 const FEW: usize = 4096;
+
+/// A memtable takes no more: the next open reads two of them into one, which becomes a segment.
+pub(super) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -45,6 +49,13 @@ pub(crate) struct Writer {
 impl Writer {
     pub(super) fn usable(&self) -> Result<()> {
         if self.poisoned { Err(Error::Poisoned) } else { Ok(()) }
+    }
+
+    /// Whether so many more documents may be put into memory before the next commit.
+    fn room_for(&self, rows: usize) -> Result<()> {
+        self.usable()?;
+        let rows = read(&self.view.active).rows() + rows;
+        if rows > MAX_MEMTABLE { Err(Error::TooMany(rows as u64)) } else { Ok(()) }
     }
 
     pub(super) fn documents(&self) -> u64 {
@@ -124,6 +135,7 @@ impl Writer {
         if document.key.len() > MAX_KEY {
             return Err(Error::KeyTooLong(document.key.len()));
         }
+        self.room_for(1)?;
         let indexed = document.tokens > 0 && (of.is_none() || options.keep_duplicates);
         let row = Row::new(document, of, indexed);
         let id = self.view.end;
@@ -161,24 +173,44 @@ impl Writer {
     }
 
     pub(super) fn restore(&mut self, id: DocId) -> Result<Option<DocId>> {
-        self.usable()?;
+        self.room_for(1)?;
         let Some(record) = self.view.record(id)? else { return Ok(None) };
         if record.of.is_none() {
             return Ok(Some(id));
         }
-        self.delete(id)?;
         let document = record.document();
         let row = Row::new(&document, None, document.tokens > 0);
+        self.replace(id, &row).map(Some)
+    }
+
+    pub(super) fn supersede(
+        &mut self,
+        id: DocId,
+        of: DocId,
+        options: &Options,
+    ) -> Result<Option<DocId>> {
+        // Both or neither: what may fail comes before what changes anything.
+        self.room_for(2)?;
+        let Some(record) = self.view.record(id)?.filter(|_| id != of) else { return Ok(None) };
+        let Some(of) = self.restore(of)? else { return Ok(None) };
+        let document = record.document();
+        let row = Row::new(&document, Some(of), document.tokens > 0 && options.keep_duplicates);
+        self.replace(id, &row).map(Some)
+    }
+
+    /// Deletes a document and puts the row in its place, under the next number.
+    fn replace(&mut self, old: DocId, row: &Row<'_>) -> Result<DocId> {
+        self.delete(old)?;
         let id = self.view.end;
-        self.batch.append(Kind::Record, |out| encode(id, &row, out));
-        self.remember(&row);
-        Ok(Some(id))
+        self.batch.append(Kind::Record, |out| encode(id, row, out));
+        self.remember(row);
+        Ok(id)
     }
 
     pub(super) fn expire(&mut self, before: u64) -> Result<u64> {
         let mut old = Vec::new();
         for segment in self.view.segments.iter() {
-            let columns = segment.columns()?;
+            let columns = segment.columns_of(&[Column::Time, Column::Id])?;
             let expired = (0..columns.rows).filter(|row| (1..before).contains(&columns.time(*row)));
             let start = segment.ids().start;
             old.extend(expired.map(|row| start + u64::from(columns.relative_id(row))));
@@ -212,7 +244,7 @@ impl Writer {
 
     pub(super) fn is_full(&self, options: &Options) -> bool {
         let table = read(&self.view.active);
-        table.rows() >= options.memtable_documents || table.bytes() >= options.memtable_bytes
+        table.rows() >= options.full_at() || table.bytes() >= options.memtable_bytes
     }
 
     pub(super) fn worth_settling(&self) -> bool {
@@ -238,8 +270,8 @@ impl Writer {
             // One job at a time. Documents come faster than they are merged: slow them down, but
             // only once memory holds twice what it should.
             let table = read(&self.view.active);
-            let over = table.rows() >= 2 * options.memtable_documents
-                || table.bytes() >= 2 * options.memtable_bytes;
+            let over = table.rows() >= 2 * options.full_at()
+                || table.bytes() / 2 >= options.memtable_bytes;
             drop(table);
             if !over {
                 return Ok(());

@@ -165,3 +165,27 @@ fn commits_at_the_same_time_share_a_sync() {
     let again = Store::open_in(Arc::new(memory), options()).unwrap();
     assert_eq!(again.len(), commits);
 }
+
+#[test]
+fn settling_never_puts_an_old_payload_back() {
+    use hapax_dedup::DocumentStore;
+
+    let store = Store::in_memory(options()).unwrap();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                store.settle().unwrap();
+            }
+        });
+        for number in 0..20_000u64 {
+            let payload = number.to_le_bytes();
+            store.commit(&payload).unwrap();
+            if store.payload() != payload {
+                done.store(true, Ordering::Relaxed);
+                panic!("the payload before {number} came back");
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}

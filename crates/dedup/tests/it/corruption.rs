@@ -201,3 +201,68 @@ fn in_a_segment_of_many_blocks_no_block_is_believed_unchecked() {
     }
     assert!(noticed > 10, "{noticed}");
 }
+
+/// A store of so many documents in one segment.
+fn one_segment(disk: &Recording, count: u64) -> Store {
+    let mut options = Options { memtable_documents: 1 << 20, ..Options::default() };
+    options.policy.hamming_only = true;
+    let store = Store::open_in(Arc::new(disk.clone()), options).unwrap();
+    for i in 0..count {
+        let fingerprint = Fingerprint::from_bits(mix64(i));
+        let time = 1000 + i;
+        let key = i.to_le_bytes();
+        store.insert(&Document { time, ..Document::new(&key, fingerprint) }, None).unwrap();
+    }
+    store.compact().unwrap();
+    store
+}
+
+#[test]
+fn damage_is_noticed_by_who_reads_it_and_by_nobody_else() {
+    let disk = Recording::default();
+    let store = one_segment(&disk, 40_000);
+    // A gap, so that the numbers have a column.
+    store.delete(0).unwrap();
+    store.compact().unwrap();
+    store.close().unwrap();
+    let disk = disk.healed();
+    let (name, bytes) =
+        disk.files().into_iter().find(|(name, _)| name.starts_with("seg-")).unwrap();
+    let open = |at: usize| {
+        let mut bad = bytes.clone();
+        bad[at] ^= 0xff;
+        Store::open_in(Arc::new(disk.with_file(&name, bad)), Options::default()).unwrap()
+    };
+    let store = open(0);
+    assert_eq!(store.expire(1000).unwrap(), 0, "no fingerprint is asked for");
+    assert!(matches!(store.record(1), Err(Error::Corrupt { .. })));
+    let numbers: Vec<u8> = (1..10u32).flat_map(u32::to_le_bytes).collect();
+    let at = bytes.windows(numbers.len()).position(|window| window == numbers).unwrap();
+    let store = open(at + 4 * 39_990);
+    assert_eq!(store.duplicate_of(2).unwrap(), None, "the search ends far before");
+    assert!(matches!(store.duplicate_of(39_999), Err(Error::Corrupt { .. })));
+}
+
+/// Without maps the bytes were read into memory, where no disk spoils them.
+#[cfg(all(unix, feature = "mmap"))]
+#[test]
+fn a_merge_gives_no_fresh_checksums_to_what_the_disk_spoiled() {
+    use std::os::unix::fs::FileExt;
+
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), Options::default()).unwrap();
+    let insert = |i: u64| {
+        let fingerprint = Fingerprint::from_bits(mix64(i));
+        store.insert(&Document::new(&i.to_le_bytes(), fingerprint), None).unwrap();
+    };
+    (0..100).for_each(insert);
+    store.compact().unwrap();
+    let mut names = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let segment = names.find(|path| path.to_string_lossy().contains("seg-")).unwrap();
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(segment).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, 0).unwrap();
+    file.write_all_at(&[byte[0] ^ 1], 0).unwrap();
+    insert(100);
+    assert!(matches!(store.compact(), Err(Error::Corrupt { .. })));
+}

@@ -108,6 +108,11 @@ pub(crate) fn decisions_can_be_taken_back(store: &dyn DocumentStore) {
     let Verdict::Duplicate { of, .. } = one(store, &first) else { panic!("offered again") };
     assert_eq!(of.id, three_id);
     assert_eq!(store.restore(u64::MAX - 9).unwrap(), None);
+
+    // Nothing becomes a duplicate of nothing.
+    assert_eq!(store.supersede(three_id, u64::MAX - 9).unwrap(), None);
+    assert_eq!(store.supersede(u64::MAX - 9, three_id).unwrap(), None);
+    assert_eq!(store.record(three_id).unwrap().unwrap().of, None);
 }
 
 /// Of two near-duplicates offered at the same moment exactly one is new, whoever offers them.

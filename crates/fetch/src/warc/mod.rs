@@ -1,9 +1,12 @@
 //! WARC 1.1 (ISO 28500:2017): what was fetched, in files that other tools read.
 
+mod http;
 mod reader;
+mod resync;
 mod writer;
 
-pub use reader::{HttpParts, Reader, Record, http_parts, read_at};
+pub use http::{HttpParts, http_parts};
+pub use reader::{Reader, Record, read_at};
 pub use writer::{
     Location, NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer, format_time,
     parse_time,

@@ -4,10 +4,13 @@ use std::path::Path;
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
-use super::writer::name;
+use super::writer::{Location, name};
 
 /// Bytes of a record's header block.
 const MAX_HEADER: usize = 64 * 1024;
+/// Deflate's best ratio, and bytes that a decoder may hold back.
+const MAX_DEFLATE: u64 = 1032;
+const HELD_BACK: u64 = 64 * 1024;
 
 /// One record.
 #[derive(Clone, Debug)]
@@ -28,28 +31,31 @@ impl Record {
 /// Reads the records of a WARC file in order, compressed or not.
 #[derive(Debug)]
 pub struct Reader<R> {
-    input: Option<Input<R>>,
+    pub(super) input: Option<Input<R>>,
     max_block: u64,
     /// Where in the file the last record began, or a little behind; a pipe has no places.
-    start: Option<u64>,
+    pub(super) start: Option<u64>,
+    /// The file's length, where there is one.
+    pub(super) length: Option<u64>,
+    /// A block that is longer than this cannot end before the file does.
+    left: u64,
+    /// Bytes read again after damage.
+    pub(super) reread: u64,
 }
 
 #[derive(Debug)]
-enum Input<R> {
+pub(super) enum Input<R> {
     Gzip(Box<BufReader<MultiGzDecoder<BufReader<R>>>>),
     Plain(BufReader<R>),
 }
-
-/// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
-const GZIP: &[u8] = &[0x1f, 0x8b, 8];
-const RECORD: &[u8] = b"WARC/";
 
 impl<R: Read + Seek> Reader<R> {
     /// Reads from `input`, gzipped or plain; a block longer than `max_block` is skipped.
     ///
     /// # Errors
     /// From the input.
-    pub fn new(input: R, max_block: u64) -> io::Result<Self> {
+    pub fn new(mut input: R, max_block: u64) -> io::Result<Self> {
+        let length = length(&mut input)?;
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let gzip = input.fill_buf()?.starts_with(&[0x1f, 0x8b]);
         let input = if gzip {
@@ -57,7 +63,8 @@ impl<R: Read + Seek> Reader<R> {
         } else {
             Input::Plain(input)
         };
-        Ok(Self { input: Some(input), max_block, start: None })
+        let left = u64::MAX;
+        Ok(Self { input: Some(input), max_block, start: None, length, left, reread: 0 })
     }
 
     /// The next record, or `None` at the end. A record too long has an empty block.
@@ -66,98 +73,52 @@ impl<R: Read + Seek> Reader<R> {
     /// [`io::ErrorKind::InvalidData`] where no record begins, [`io::ErrorKind::UnexpectedEof`] in a
     /// cut one; then [`resync`](Self::resync) looks for what can be read behind it.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
-        let max = self.max_block;
+        let (max, length) = (self.max_block, self.length);
+        let rest = |start: Option<u64>| Some(length?.saturating_sub(start?));
         match &mut self.input {
             Some(Input::Gzip(input)) => {
                 self.start = input.get_mut().get_mut().stream_position().ok();
-                read_record(input, max)
+                let rest = rest(self.start)
+                    .map(|r| r.saturating_mul(MAX_DEFLATE).saturating_add(HELD_BACK));
+                self.left = self.left.min(rest.unwrap_or(u64::MAX));
+                read_record(input, max, &mut self.left)
             }
             Some(Input::Plain(input)) => {
                 self.start = input.stream_position().ok();
-                read_record(input, max)
+                self.left = self.left.min(rest(self.start).unwrap_or(u64::MAX));
+                read_record(input, max, &mut self.left)
             }
             None => Ok(None),
         }
     }
-
-    /// After an error: goes on to the next place where a record begins; `false` if there is none.
-    ///
-    /// # Errors
-    /// From the input.
-    ///
-    /// # Complexity
-    /// Linear in the bytes passed over.
-    pub fn resync(&mut self) -> io::Result<bool> {
-        let (Some(input), Some(start)) = (self.input.take(), self.start) else {
-            return Ok(false);
-        };
-        let (mut raw, gzip) = match input {
-            Input::Gzip(input) => (input.into_inner().into_inner(), true),
-            Input::Plain(input) => (input, false),
-        };
-        raw.seek(SeekFrom::Start(start + 1))?;
-        let wanted = if gzip { GZIP } else { RECORD };
-        loop {
-            let at = skip_to(&mut raw, wanted)?;
-            let Some(at) = at else { return Ok(false) };
-            let input = if gzip {
-                let mut decoder = BufReader::new(MultiGzDecoder::new(raw));
-                // The same bytes may stand anywhere: a record must begin behind them.
-                if decoder.fill_buf().is_ok_and(|bytes| bytes.starts_with(RECORD)) {
-                    Input::Gzip(Box::new(decoder))
-                } else {
-                    raw = decoder.into_inner().into_inner();
-                    raw.seek(SeekFrom::Start(at + 1))?;
-                    continue;
-                }
-            } else {
-                Input::Plain(raw)
-            };
-            self.start = Some(at);
-            self.input = Some(input);
-            return Ok(true);
-        }
-    }
 }
 
-/// Moves to the next `wanted`; the place, or `None` at the end.
-fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Result<Option<u64>> {
-    let first = wanted.first().copied().unwrap_or_default();
-    loop {
-        let bytes = input.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(None);
-        }
-        match bytes.iter().position(|&byte| byte == first) {
-            None => {
-                let length = bytes.len();
-                input.consume(length);
-            }
-            Some(at) => {
-                input.consume(at);
-                let place = input.stream_position()?;
-                let mut found = Vec::new();
-                input.by_ref().take(wanted.len() as u64).read_to_end(&mut found)?;
-                if found.len() < wanted.len() {
-                    return Ok(None);
-                }
-                if found == wanted {
-                    input.seek_relative(-(found.len() as i64))?;
-                    return Ok(Some(place));
-                }
-                input.seek_relative(1 - found.len() as i64)?;
-            }
-        }
-    }
+/// A file's length; a pipe has none, and what the system makes up as it is read says 0.
+fn length(input: &mut impl Seek) -> io::Result<Option<u64>> {
+    let Ok(start) = input.stream_position() else { return Ok(None) };
+    let Ok(end) = input.seek(SeekFrom::End(0)) else { return Ok(None) };
+    input.seek(SeekFrom::Start(start))?;
+    Ok(Some(end).filter(|end| *end > start))
 }
 
-fn read_record(input: &mut impl BufRead, max_block: u64) -> io::Result<Option<Record>> {
+/// Reads a record whose block is at most `left` bytes, for no more can follow. Where the end comes
+/// sooner, `left` is what there was: no later record can be longer.
+fn read_record(
+    input: &mut impl BufRead,
+    max_block: u64,
+    left: &mut u64,
+) -> io::Result<Option<Record>> {
     let Some(headers) = read_headers(input)? else { return Ok(None) };
     let length: u64 = headers
         .iter()
         .find(|(name, _)| name == "content-length")
         .and_then(|(_, value)| value.parse().ok())
         .ok_or_else(|| invalid("a record without a Content-Length"))?;
+    let cut =
+        || io::Error::new(io::ErrorKind::UnexpectedEof, "a record is cut, or its length is wrong");
+    if length > *left {
+        return Err(cut());
+    }
     let mut block = Vec::new();
     let mut limited = input.take(length);
     let read = if length > max_block {
@@ -166,10 +127,8 @@ fn read_record(input: &mut impl BufRead, max_block: u64) -> io::Result<Option<Re
         limited.read_to_end(&mut block)? as u64
     };
     if read < length {
-        return Err(io::Error::new(
-            io::ErrorKind::UnexpectedEof,
-            "a record is cut, or its length is wrong",
-        ));
+        *left = read;
+        return Err(cut());
     }
     Ok(Some(Record { headers, block }))
 }
@@ -179,33 +138,24 @@ fn read_record(input: &mut impl BufRead, max_block: u64) -> io::Result<Option<Re
 /// # Errors
 /// From the file system, or when no record lies there.
 pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Result<Record> {
-    let mut input = File::open(folder.join(name(file)))?;
-    input.seek(SeekFrom::Start(offset))?;
-    let mut decoder = BufReader::new(GzDecoder::new(BufReader::new(input)));
-    read_record(&mut decoder, max_block)?.ok_or_else(|| invalid("no record there"))
+    let mut member = member(folder, &Location { file, offset })?;
+    let mut left = u64::MAX;
+    let record = read_record(&mut member, max_block, &mut left)?;
+    record.ok_or_else(|| invalid("no record there"))
 }
 
-/// Status, headers and body of an HTTP response.
-pub type HttpParts<'a> = (u16, Vec<(String, Vec<u8>)>, &'a [u8]);
+/// The payload digest of the response at a place, if one is there and its header says it.
+pub(super) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<Option<String>> {
+    let headers = read_headers(&mut member(folder, place)?)?.unwrap_or_default();
+    let header = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value);
+    let response = header("warc-type").is_some_and(|kind| kind == "response");
+    Ok(header("warc-payload-digest").filter(|_| response).cloned())
+}
 
-/// Takes apart an HTTP response as it lies in a record's block.
-pub fn http_parts(block: &[u8]) -> Option<HttpParts<'_>> {
-    let end = block.windows(4).position(|w| w == b"\r\n\r\n").map(|at| (at, at + 4));
-    let (head_end, body_start) =
-        end.or_else(|| block.windows(2).position(|w| w == b"\n\n").map(|at| (at, at + 2)))?;
-    let head = block.get(..head_end)?;
-    let mut lines =
-        head.split(|&b| b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let status = String::from_utf8_lossy(lines.next()?).into_owned();
-    let status = status.strip_prefix("HTTP/")?.split_whitespace().nth(1)?.parse().ok()?;
-    let headers = lines
-        .filter_map(|line| {
-            let colon = line.iter().position(|&b| b == b':')?;
-            let name = String::from_utf8_lossy(line.get(..colon)?).trim().to_ascii_lowercase();
-            Some((name, line.get(colon + 1..)?.trim_ascii().to_vec()))
-        })
-        .collect();
-    Some((status, headers, block.get(body_start..).unwrap_or_default()))
+fn member(folder: &Path, place: &Location) -> io::Result<impl BufRead + use<>> {
+    let mut input = File::open(folder.join(name(place.file)))?;
+    input.seek(SeekFrom::Start(place.offset))?;
+    Ok(BufReader::new(GzDecoder::new(BufReader::new(input))))
 }
 
 fn read_headers(input: &mut impl BufRead) -> io::Result<Option<Vec<(String, String)>>> {

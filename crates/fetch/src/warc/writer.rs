@@ -7,6 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::payload_digest;
+use super::reader::payload_digest_at;
 use crate::response::Response;
 
 /// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
@@ -59,8 +60,9 @@ pub struct RefersTo {
 pub enum RecordKind {
     /// The response itself.
     Response,
-    /// It equals a page that was kept: its head only.
-    RevisitIdentical(RefersTo),
+    /// Its text is that of a page that was kept, in the response at this place of the archive: its
+    /// head only if the payload there has the same digest, else as [`RevisitNear`](Self::RevisitNear).
+    RevisitSame(RefersTo, Location),
     /// It nearly equals a page that was kept: its head and body.
     RevisitNear(RefersTo),
     /// The server said 304: it is still what was fetched before.
@@ -82,8 +84,10 @@ impl Writer {
     /// and is cut off, and so is every later file.
     ///
     /// # Errors
-    /// From the file system.
+    /// From the file system; [`io::ErrorKind::InvalidData`] when the file is shorter than that:
+    /// then nothing is changed.
     pub fn open(folder: &Path, number: u32, length: u64, options: WarcOptions) -> io::Result<Self> {
+        has_all(&folder.join(name(number)), length)?;
         std::fs::create_dir_all(folder)?;
         let mut later = number + 1;
         while folder.join(name(later)).exists() {
@@ -116,29 +120,32 @@ impl Writer {
         if self.length >= self.options.max_file_bytes {
             self.rotate()?;
         }
-        let (warc_type, refers, body): (_, _, &[u8]) = match kind {
-            RecordKind::Response => ("response", None, &response.raw),
-            RecordKind::RevisitIdentical(refers) => {
-                ("revisit", Some((refers, IDENTICAL_PROFILE)), &[])
+        let digest = payload_digest(&response.raw);
+        let (refers, body): (_, &[u8]) = match kind {
+            RecordKind::Response => (None, &response.raw),
+            RecordKind::RevisitSame(refers, place) if self.holds(place, &digest) => {
+                (Some((refers, IDENTICAL_PROFILE)), &[])
             }
-            RecordKind::RevisitNear(refers) => {
-                ("revisit", Some((refers, NEAR_DUPLICATE_PROFILE)), &response.raw)
+            RecordKind::RevisitSame(refers, _) | RecordKind::RevisitNear(refers) => {
+                (Some((refers, NEAR_DUPLICATE_PROFILE)), &response.raw)
             }
-            RecordKind::RevisitUnchanged(refers) => {
-                ("revisit", Some((refers, UNCHANGED_PROFILE)), &[])
-            }
+            RecordKind::RevisitUnchanged(refers) => (Some((refers, UNCHANGED_PROFILE)), &[]),
         };
+        let warc_type = if refers.is_some() { "revisit" } else { "response" };
         let mut block = response.head();
         block.extend(body);
         let mut head = format!(
             "WARC/1.1\r\nWARC-Type: {warc_type}\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
              WARC-Target-URI: {}\r\nContent-Type: application/http;msgtype=response\r\n\
-             WARC-Payload-Digest: {}\r\nWARC-Block-Digest: {}\r\n",
+             WARC-Block-Digest: {}\r\n",
             format_time(time),
             response.url,
-            payload_digest(&response.raw),
             payload_digest(&block),
         );
+        // A 304 has no payload: a digest of nothing would be taken for that of the page.
+        if !matches!(kind, RecordKind::RevisitUnchanged(_)) {
+            head += &format!("WARC-Payload-Digest: {digest}\r\n");
+        }
         if let Some(peer) = response.peer {
             head += &format!("WARC-IP-Address: {}\r\n", peer.ip());
         }
@@ -165,6 +172,12 @@ impl Writer {
             self.beside("metadata", content, id, response, time, block.as_bytes())?;
         }
         Ok(location)
+    }
+
+    /// Whether the response at a place has this payload digest; a file that is no longer here has
+    /// none.
+    fn holds(&self, place: &Location, digest: &str) -> bool {
+        payload_digest_at(&self.folder, place).is_ok_and(|there| there.as_deref() == Some(digest))
     }
 
     /// A record that belongs to the response `id`.
@@ -244,6 +257,25 @@ impl Writer {
         self.length = 0;
         self.info()
     }
+}
+
+/// An error unless the file has at least `length` bytes: to lengthen it would hide that records are
+/// lost.
+fn has_all(path: &Path, length: u64) -> io::Result<()> {
+    let found = match std::fs::metadata(path) {
+        Ok(meta) => meta.len(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    if found >= length {
+        return Ok(());
+    }
+    let what = format!(
+        "{} has {found} bytes, but {length} were written and acknowledged: it was cut, emptied or \
+         moved away. Put the whole file back, or begin again in a new folder",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::InvalidData, what))
 }
 
 fn open(folder: &Path, number: u32) -> io::Result<File> {

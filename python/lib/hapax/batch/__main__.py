@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 
 from hapax.batch.components import RoundsExceeded
-from hapax.batch.engine import Engine
-from hapax.batch.inputs import check_apart
+from hapax.batch.engine import OUTPUTS, WORK, Engine
+from hapax.batch.inputs import check_apart, check_kept
 from hapax.batch.job import Options, run
 
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
@@ -51,7 +52,7 @@ def parser(engine: str) -> argparse.ArgumentParser:
     add("--blocks", type=int, default=0, help="blocks of the 64 bits (default: distance + 2)")
     add("--recipe", help="what fingerprints are made of, as in crawl fingerprint")
     add("--max-rounds", type=int, default=40, help="bound of the components (default 40)")
-    add("--work", help="folder for what is written on the way (default OUTPUT/work)")
+    add("--work", help=f"{WORK} in it is for what is written on the way (default OUTPUT)")
     add("--memory", type=size, default=2 << 30, help="of DataFusion's joins (default 2GiB)")
     add("--partitions", type=int, help="of DataFusion (default: one a core)")
     add("--overwrite", action="store_true", help="remove pages and pairs of an earlier run")
@@ -60,11 +61,13 @@ def parser(engine: str) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> int:
-    """Runs the job; the exit code is 0, 1 for bad input, or 2 where it could not be finished."""
+    """Runs the job; the exit code is 0, 1 for bad input, or 2 for a wrong command line (as
+    ``SystemExit``) and where it could not be finished."""
     parse = parser(engine)
     given = parse.parse_args(arguments)
     options = Options(given.distance, given.blocks, given.recipe, given.max_rounds)
-    work = given.work or f"{given.output.rstrip('/')}/work"
+    output = given.output.rstrip("/") or "/"
+    work = (given.work or output).rstrip("/") or "/"
 
     def progress(step: str) -> None:
         if not given.quiet:
@@ -73,8 +76,9 @@ def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> 
     opened: Engine | None = None
     try:
         options.masks()
-        check_apart(given.input, given.output)
-        opened = _open(given, work)
+        check_apart(given.input, output)
+        check_apart(given.input, work)
+        opened = _open(given, output, work)
         summary = run(opened, given.input, options, progress)
     except (ValueError, FileExistsError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -95,30 +99,57 @@ def main(arguments: Sequence[str] | None = None, engine: str = "datafusion") -> 
     return 0
 
 
-def _open(given: argparse.Namespace, work: str) -> Engine:
-    places = [f"{given.output.rstrip('/')}/{name}" for name in ("pages", "pairs")]
+def _open(given: argparse.Namespace, output: str, work: str) -> Engine:
     if given.engine == "spark":
         from pyspark.sql import SparkSession
 
-        from hapax.batch import engine_spark as spark_engine
+        from hapax.batch import engine_spark
 
         spark = SparkSession.builder.appName("hapax").getOrCreate()
-        for place in [*places, work]:
-            if not spark_engine.exists(spark, place):
-                continue
-            if not given.overwrite:
-                raise FileExistsError(f"{place} is there already: give --overwrite")
-            spark_engine.remove(spark, place)
-        return spark_engine.SparkEngine(spark, given.output, work)
-    from hapax.batch.engine_datafusion import DataFusionEngine
+        _clear(
+            given,
+            output,
+            work,
+            exists=partial(engine_spark.exists, spark),
+            is_output=partial(engine_spark.is_output, spark),
+            remove=partial(engine_spark.remove, spark),
+        )
+        return engine_spark.SparkEngine(spark, output, work)
+    from hapax.batch import engine_datafusion
 
-    for place in [*places, work]:
-        if not Path(place).exists():
-            continue
-        if not given.overwrite:
-            raise FileExistsError(f"{place} is there already: give --overwrite")
-        shutil.rmtree(place)
-    return DataFusionEngine(given.output, work, memory=given.memory, partitions=given.partitions)
+    _clear(
+        given,
+        output,
+        work,
+        exists=os.path.lexists,
+        is_output=engine_datafusion.is_output,
+        remove=shutil.rmtree,
+    )
+    return engine_datafusion.DataFusionEngine(
+        output, work, memory=given.memory, partitions=given.partitions
+    )
+
+
+def _clear(
+    given: argparse.Namespace,
+    output: str,
+    work: str,
+    *,
+    exists: Callable[[str], bool],
+    is_output: Callable[[str], bool],
+    remove: Callable[[str], None],
+) -> None:
+    """Removes what an earlier run left, and nothing if something else is among it."""
+    places = [f"{output}/{name}" for name in OUTPUTS]
+    there = [place for place in (*places, f"{work}/{WORK}") if exists(place)]
+    if there and not given.overwrite:
+        raise FileExistsError(f"{there[0]} is there already: give --overwrite")
+    check_kept(given.input, there)
+    for place in there:
+        if place in places and not is_output(place):
+            raise FileExistsError(f"{place} is not what an earlier run wrote: it is left as it is")
+    for place in there:
+        remove(place)
 
 
 if __name__ == "__main__":

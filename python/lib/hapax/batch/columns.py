@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from hapax import _hapax
 from hapax._arrays import as_numpy, to_words
-from hapax.texts import Kind, fingerprints
+from hapax.texts import Kind, column_fingerprints
 
 #: What the job works on: address, fingerprint (signed, null without text), and a string that sorts the
 #: better address first.
@@ -44,9 +44,8 @@ def fingerprint_batch(
         place = urls.is_null().to_pylist().index(True)
         raise ValueError(f"url of row {place} of a batch is null")
     if name != "fingerprint":
-        found = fingerprints(
-            content, kind="html" if name == "html" else "text", recipe=recipe, threads=threads
-        )
+        kind: Kind = "html" if name == "html" else "text"
+        found = column_fingerprints(content, urls=urls, kind=kind, recipe=recipe, threads=threads)
     else:
         found = _signed(content)
     urls = urls.cast(pa.string())
@@ -66,7 +65,9 @@ def fingerprint_table(table: Any, *, recipe: str | None = None) -> Any:
     ``ray.data.Dataset.map_batches(fingerprint_table, batch_format="pyarrow")`` and the like."""
     name = content_column(["url", *(n for n in table.schema.names if n != "fingerprint")])
     kind: Kind = "html" if name == "html" else "text"
-    found = fingerprints(table.column(name), kind=kind, recipe=recipe, threads=1)
+    urls = table.column("url") if "url" in table.schema.names else None
+    content = table.column(name)
+    found = column_fingerprints(content, urls=urls, kind=kind, recipe=recipe, threads=1)
     if "fingerprint" in table.schema.names:
         table = table.drop_columns(["fingerprint"])
     return table.append_column("fingerprint", found)

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 import hapax
 from hapax.batch.columns import CONTENTS, SCHEMA, content_column, fingerprint_batch
+from hapax.batch.engine import WORK, wrote
 from hapax.batch.inputs import read_warcs, split
 
 #: Rows that are read at once from the input: with pages of HTML, that is some hundred megabytes.
@@ -27,7 +28,7 @@ GROUP_ROWS = 1 << 17
 
 
 class DataFusionEngine:
-    """An engine over Parquet files in a work folder.
+    """An engine over Parquet files in a folder of its own within ``work``.
 
     ``memory`` bounds what joins and sorts hold, in bytes; a partition needs 100 MB of it at least.
     """
@@ -37,7 +38,7 @@ class DataFusionEngine:
     def __init__(
         self, output: str, work: str, *, memory: int = 2 << 30, partitions: int | None = None
     ) -> None:
-        self.output, self.work = Path(output), Path(work)
+        self.output, self.work = Path(output), Path(work) / WORK
         (self.work / "spill").mkdir(parents=True, exist_ok=True)
         self.output.mkdir(parents=True, exist_ok=True)
         config = datafusion.SessionConfig().set("datafusion.optimizer.prefer_hash_join", "false")
@@ -100,6 +101,24 @@ class DataFusionEngine:
 
     def _register(self, name: str, folder: Path) -> None:
         self.context.register_parquet(name, str(folder))
+
+
+def is_output(place: str) -> bool:
+    """Whether a folder holds only what an earlier run wrote there."""
+    folder = Path(place)
+    if folder.is_symlink() or not folder.is_dir():
+        return False
+    if not wrote((path.name for path in folder.iterdir()), None, place):
+        return False
+    for path in folder.glob("*.parquet"):
+        try:
+            columns = pq.read_schema(path).names
+        except pa.ArrowInvalid:
+            # Half of one, if the run was killed.
+            continue
+        if not wrote([], columns, place):
+            return False
+    return True
 
 
 def _pages(inputs: list[str], recipe: str | None) -> Iterator[pa.RecordBatch]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from hapax.batch.columns import content_column, fingerprint_batches
+from hapax.batch.engine import WORK, wrote
 from hapax.batch.inputs import read_warcs, split
 
 SCHEMA = "url string, fingerprint bigint, url_rank string"
@@ -41,13 +42,14 @@ def warc_frame(spark: SparkSession, paths: list[str], *, recipe: str | None = No
 
 
 class SparkEngine:
-    """An engine over an existing session. Each step is written to the work folder: that bounds the
-    plan, and what was done survives the loss of executors."""
+    """An engine over an existing session. Each step is written to a folder of its own within ``work``:
+    that bounds the plan, and what was done survives the loss of executors."""
 
     popcount = "bit_count({})"
 
     def __init__(self, spark: SparkSession, output: str, work: str) -> None:
-        self.spark, self.output, self.work = spark, output.rstrip("/"), work.rstrip("/")
+        self.spark, self.output = spark, output.rstrip("/")
+        self.work = f"{work.rstrip('/')}/{WORK}"
 
     def ingest(self, inputs: list[str], recipe: str | None) -> None:
         parquet, warcs = split(inputs)
@@ -98,6 +100,18 @@ def exists(spark: SparkSession, path: str) -> bool:
     """Whether something lies there, on whatever storage the cluster uses."""
     system, place = _place(spark, path)
     return bool(system.exists(place))
+
+
+def is_output(spark: SparkSession, path: str) -> bool:
+    """Whether a folder holds only what an earlier run wrote there."""
+    system, place = _place(spark, path)
+    if not system.getFileStatus(place).isDirectory():
+        return False
+    names = [str(status.getPath().getName()) for status in system.listStatus(place)]
+    whole = any(name.endswith(".parquet") for name in names)
+    return wrote(names, None, path) and (
+        not whole or wrote([], spark.read.parquet(path).columns, path)
+    )
 
 
 def remove(spark: SparkSession, path: str) -> None:

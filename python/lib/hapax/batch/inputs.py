@@ -36,13 +36,29 @@ def split(inputs: Iterable[str]) -> tuple[list[str], list[str]]:
     return parquet, warc
 
 
-def check_apart(inputs: Iterable[str], output: str) -> None:
-    """Raises ``ValueError`` if the output lies in a folder of the input: the next run would read it."""
+def check_apart(inputs: Iterable[str], place: str) -> None:
+    """Raises ``ValueError`` if what is written lies in a folder of the input: it would be read."""
     for given in inputs:
-        if "://" in given or "://" in output or not Path(given).is_dir():
+        if "://" in given or "://" in place or not Path(given).is_dir():
             continue
-        if Path(output).resolve().is_relative_to(Path(given).resolve()):
-            raise ValueError(f"the output {output} lies in the input {given}")
+        if Path(place).resolve().is_relative_to(Path(given).resolve()):
+            raise ValueError(f"{place}, for what is written, lies in the input {given}")
+
+
+def check_kept(inputs: Iterable[str], places: Iterable[str]) -> None:
+    """Raises ``ValueError`` if some of the input lies in a folder that is to be removed."""
+    parquet, warc = split(inputs)
+    for place in places:
+        for path in (*parquet, *warc):
+            if _within(path, place):
+                raise ValueError(f"the input {path} lies in {place}, which is to be removed")
+
+
+def _within(path: str, place: str) -> bool:
+    path, place = path.removeprefix("file://"), place.removeprefix("file://")
+    if "://" in path or "://" in place:
+        return path.startswith(f"{place}/")
+    return Path(path).resolve().is_relative_to(Path(place).resolve())
 
 
 def _local(given: str) -> list[str]:
@@ -79,7 +95,7 @@ def read_warcs(paths: Iterable[str], recipe: str | None) -> Iterator[pa.RecordBa
                 if response.status != 200:
                     continue
                 found = _hapax.response_fingerprint(
-                    response.body, response.content_type, recipe=recipe
+                    response.body, response.content_type, url=response.url, recipe=recipe
                 )
                 if found is None:
                     continue

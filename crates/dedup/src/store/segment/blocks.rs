@@ -89,11 +89,10 @@ impl BlockWriter {
     }
 
     /// Writes the rest and makes all of it durable.
-    pub(crate) fn finish(mut self, tail: &[u8]) -> Result<u64> {
+    pub(crate) fn finish(mut self, tail: &[u8]) -> Result<()> {
         self.flush()?;
         self.out.write(tail).map_err(Error::io(&self.path))?;
-        self.out.sync().map_err(Error::io(&self.path))?;
-        Ok(self.written + tail.len() as u64)
+        self.out.sync().map_err(Error::io(&self.path))
     }
 }
 
@@ -156,6 +155,12 @@ impl Checked {
         }
         word.fetch_or(1 << (block % 64), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Checks the blocks that a range touches, whatever was seen before.
+    pub(crate) fn recheck(&self, range: Range<usize>) -> Result<()> {
+        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        if range.is_empty() { Ok(()) } else { blocks.into_iter().try_for_each(|b| self.check(b)) }
     }
 
     /// Checks everything again, whatever was seen before.

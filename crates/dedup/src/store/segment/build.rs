@@ -74,8 +74,8 @@ impl Plan<'_> {
         }
     }
 
-    /// Writes the segment under `name`, durable when it returns, and what its footer says.
-    pub(crate) fn write(&self, dir: &dyn Directory, name: &str) -> Result<Footer> {
+    /// Writes the segment under `name`, durable when it returns.
+    pub(crate) fn write(&self, dir: &dyn Directory, name: &str) -> Result<()> {
         let path = dir.path().join(name);
         let out = dir.create(name).map_err(Error::io(&path))?;
         let mut out = BlockWriter::new(path, out);
@@ -174,8 +174,7 @@ impl Plan<'_> {
             body,
             crcs: out.finish_blocks()?,
         };
-        out.finish(&footer.encode())?;
-        Ok(footer)
+        out.finish(&footer.encode())
     }
 
     fn postings(

@@ -1,4 +1,4 @@
-//! Every stored byte of a segment, and its tables against its records.
+//! Every byte of a segment against its checksum, and its tables against its records.
 
 use super::Segment;
 use super::blocks::Checked;
@@ -6,7 +6,8 @@ use crate::error::Result;
 use crate::store::columns::INDEXED;
 
 impl Segment {
-    /// Checks all blocks, and that tables and lists hold exactly the documents they should.
+    /// Checks all blocks, that the tables hold exactly the documents they should, and that the
+    /// lists by key and digest lack none. What the lists by band hold is not looked at.
     ///
     /// # Complexity
     /// Reads the file once in order, and looks each document up.

@@ -6,6 +6,7 @@ mod check;
 pub(crate) mod footer;
 mod postings;
 
+use std::cmp::Ordering;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,10 +81,22 @@ impl Segment {
         Columns { rows: self.footer.rows as usize, bytes: all, keys: bytes(&self.footer.keys) }
     }
 
-    /// All columns, every byte of them checked.
-    pub(crate) fn columns(&self) -> Result<Columns<'_>> {
+    /// All columns, every byte of them checked now: a merge gives them fresh checksums, which must
+    /// not cover what the disk has spoiled since they were last read.
+    pub(crate) fn columns_rechecked(&self) -> Result<Columns<'_>> {
         for range in self.footer.columns.iter().chain([&self.footer.keys]) {
-            self.data.touch(range.clone())?;
+            self.data.recheck(range.clone())?;
+        }
+        Ok(self.columns_untouched())
+    }
+
+    /// All columns, of which only these may be read.
+    pub(crate) fn columns_of(&self, columns: &[Column]) -> Result<Columns<'_>> {
+        for column in columns {
+            let range = self.footer.columns.get(*column as usize).cloned().unwrap_or_default();
+            if !range.is_empty() {
+                self.data.touch(range)?;
+            }
         }
         Ok(self.columns_untouched())
     }
@@ -128,9 +141,22 @@ impl Segment {
     /// The row of a document, if it is here and was not removed by a merge.
     pub(crate) fn row_of(&self, id: DocId) -> Result<Option<usize>> {
         let Some(relative) = id.checked_sub(self.footer.ids.start) else { return Ok(None) };
-        let ids = self.footer.columns.get(Column::Id as usize).cloned().unwrap_or_default();
-        self.data.touch(ids)?;
-        Ok(self.columns_untouched().row_of(relative))
+        let columns = self.columns_untouched();
+        if columns.bytes(Column::Id).is_empty() {
+            return Ok(usize::try_from(relative).ok().filter(|row| *row < columns.rows));
+        }
+        // By hand, so that only the blocks of the search are read and checked.
+        let (mut from, mut to) = (0, columns.rows);
+        while from < to {
+            let middle = from.midpoint(to);
+            self.touch_field(Column::Id, middle)?;
+            match u64::from(columns.relative_id(middle)).cmp(&relative) {
+                Ordering::Less => from = middle + 1,
+                Ordering::Greater => to = middle,
+                Ordering::Equal => return Ok(Some(middle)),
+            }
+        }
+        Ok(None)
     }
 
     pub(crate) fn id(&self, row: u32) -> Result<DocId> {

@@ -1,0 +1,130 @@
+//! Bodies: read and decoded within limits, few large ones at a time.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::decode::{decode_body_within, decode_up_to};
+use crate::error::{Error, Kind, translate};
+use crate::limits::{LARGE_BODY, Limits};
+
+/// A body, and what a large one holds as long as it is in memory.
+pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
+
+/// Reads and decodes bodies.
+#[derive(Clone, Debug)]
+pub(crate) struct Bodies {
+    limits: Limits,
+    large: Arc<Semaphore>,
+}
+
+/// The time that a request takes: what it waits for other requests does not count.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    waited: Duration,
+}
+
+impl Clock {
+    pub(crate) const fn new(started: Instant) -> Self {
+        Self { started, waited: Duration::ZERO }
+    }
+
+    pub(crate) fn took(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.waited)
+    }
+
+    /// What the server does next, within the read timeout and what is left of the total one. The
+    /// client's own timeouts would go on while a body waits for its permit.
+    pub(crate) async fn within<T>(
+        &self,
+        limits: &Limits,
+        next: impl Future<Output = Result<T, reqwest::Error>>,
+    ) -> Result<T, Error> {
+        let left = limits.total_timeout.saturating_sub(self.took()).min(limits.read_timeout);
+        match tokio::time::timeout(left, next).await {
+            Ok(next) => next.map_err(translate),
+            Err(_) => {
+                let what = format!("nothing came within {:.1} s", left.as_secs_f64());
+                Err(Error::new(Kind::Timeout, what))
+            }
+        }
+    }
+}
+
+impl Bodies {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self { large: Arc::new(Semaphore::new(limits.large_bodies.max(1))), limits }
+    }
+
+    /// Reads the body as it comes, up to `max` bytes; beyond them it is cut, or an error.
+    pub(crate) async fn read(
+        &self,
+        response: &mut reqwest::Response,
+        max: usize,
+        cut: bool,
+        clock: &mut Clock,
+    ) -> Result<Held, Error> {
+        let began = clock.took();
+        let mut raw = Vec::new();
+        let mut permit = None;
+        while let Some(piece) = clock.within(&self.limits, response.chunk()).await? {
+            raw.extend_from_slice(&piece);
+            if raw.len() > max {
+                if cut {
+                    raw.truncate(max);
+                    break;
+                }
+                return Err(Error::new(Kind::TooLarge, format!("over {max} bytes")));
+            }
+            if raw.len() > LARGE_BODY && permit.is_none() {
+                let since = Instant::now();
+                permit = Some(self.permit().await?);
+                clock.waited += since.elapsed();
+            }
+            let took = clock.took().saturating_sub(began);
+            if took > self.limits.slow_after
+                && (raw.len() as f64) < self.limits.min_rate as f64 * took.as_secs_f64()
+            {
+                let what = format!("{} bytes in {} s: too slow", raw.len(), took.as_secs());
+                return Err(Error::new(Kind::Timeout, what));
+            }
+        }
+        Ok((Bytes::from(raw), permit))
+    }
+
+    /// Undoes the Content-Encoding. What becomes large waits for a permit before it is decoded:
+    /// a few bytes of many hosts would else be gigabytes at once.
+    pub(crate) async fn decode(
+        &self,
+        raw: &Bytes,
+        encoding: String,
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Result<Held, Error> {
+        let permit = match permit {
+            Some(permit) => permit,
+            None => match decode_up_to(raw, &encoding, &self.limits, LARGE_BODY)? {
+                Some(body) => return Ok((body.into(), None)),
+                None => self.permit().await?,
+            },
+        };
+        let (raw, limits) = (raw.clone(), self.limits.clone());
+        // The permit goes along: the work goes on when nobody waits for it any more.
+        let decoded = tokio::task::spawn_blocking(move || {
+            let body = decode_body_within(&raw, &encoding, &limits)?;
+            Ok((Bytes::from(body), Some(permit)))
+        });
+        decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))?
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        let permit = Arc::clone(&self.large).acquire_owned();
+        match tokio::time::timeout(self.limits.total_timeout, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(Error::new(Kind::Timeout, "too many large bodies at a time")),
+        }
+    }
+}

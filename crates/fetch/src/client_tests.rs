@@ -1,0 +1,179 @@
+use super::*;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use crate::error::Kind;
+
+/// A server that answers each path with what `answer` makes of it: head and body.
+async fn server(answer: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'static) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let answer = Arc::new(answer);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = Arc::clone(&answer);
+            tokio::spawn(async move {
+                let mut head = Vec::new();
+                while !head.ends_with(b"\r\n\r\n") {
+                    head.push(stream.read_u8().await.unwrap_or(b'\n'));
+                }
+                let head = String::from_utf8_lossy(&head).into_owned();
+                let (headers, body) = answer(head.split(' ').nth(1).unwrap_or_default());
+                let length = body.len();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
+                );
+                let _ = stream.write_all(&[head.into_bytes(), body].concat()).await;
+            });
+        }
+    });
+    Url::parse(&url).unwrap()
+}
+
+fn fetcher(url: &Url, options: Options) -> Fetcher {
+    let mut guard = AddressGuard::default();
+    guard.allow_seed(url);
+    Fetcher::new(Options { guard, user_agent: "test".into(), ..options }).unwrap()
+}
+
+fn zeros(length: usize) -> Vec<u8> {
+    let mut gz = GzEncoder::new(Vec::new(), Compression::best());
+    gz.write_all(&vec![0; length]).unwrap();
+    gz.finish().unwrap()
+}
+
+#[tokio::test]
+async fn what_a_url_says_is_not_taken_for_the_kind_of_a_failure() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = format!("http://{}/certificates/timed out", listener.local_addr().unwrap());
+    drop(listener);
+    let url = Url::parse(&closed).unwrap();
+    let error = fetcher(&url, Options::default()).get(&url).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Connect, "{error}");
+    let url = url.join("/invalid%20peer?tls%20handshake&certificate").unwrap();
+    let error = fetcher(&url, Options::default()).get(&url).await.unwrap_err();
+    assert_eq!(error.kind(), Kind::Connect, "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn few_large_bodies_are_decoded_at_a_time() {
+    let (honest, bomb) = (zeros(2 << 20), zeros(9 << 20));
+    let url = server(move |path| {
+        let body = if path == "/bomb" { &bomb } else { &honest };
+        ("Content-Encoding: gzip\r\n".into(), body.clone())
+    })
+    .await;
+    let limits =
+        Limits { large_bodies: 2, max_ratio: 10_000, max_body: 8 << 20, ..Limits::default() };
+    let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+    let bomb = url.join("/bomb").unwrap();
+
+    let held = [fetcher.get(&url).await.unwrap(), fetcher.get(&url).await.unwrap()];
+    assert!(held.iter().all(|response| response.body.len() == 2 << 20));
+    // That these are too large is seen only when they are decoded, so none of them was.
+    let get = || {
+        let (fetcher, bomb) = (fetcher.clone(), bomb.clone());
+        tokio::spawn(async move { fetcher.get(&bomb).await.map(|_| ()) })
+    };
+    let bombs: Vec<_> = (0..32).map(|_| get()).collect();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(!bombs.iter().any(tokio::task::JoinHandle::is_finished));
+    drop(held);
+    for bomb in bombs {
+        assert_eq!(bomb.await.unwrap().unwrap_err().kind(), Kind::Bomb);
+    }
+
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let all: Vec<_> = (0..16)
+        .map(|_| {
+            let (fetcher, url) = (fetcher.clone(), url.clone());
+            let (now, most) = (Arc::clone(&now), Arc::clone(&most));
+            tokio::spawn(async move {
+                let response = fetcher.get(&url).await.unwrap();
+                most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                now.fetch_sub(1, Ordering::SeqCst);
+                drop(response);
+            })
+        })
+        .collect();
+    for one in all {
+        one.await.unwrap();
+    }
+    assert!(most.load(Ordering::SeqCst) <= 2, "{most:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_other_large_bodies_does_not_run_out_of_time() {
+    let url = server(|_| (String::new(), vec![b'x'; 4 << 20])).await;
+    let limits =
+        Limits { large_bodies: 1, read_timeout: Duration::from_secs(1), ..Limits::default() };
+    let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+    let held = fetcher.get(&url).await.unwrap();
+    let (other, at) = (fetcher.clone(), url.clone());
+    let waits = tokio::spawn(async move { other.get(&at).await });
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(!waits.is_finished());
+    drop(held);
+    let response = waits.await.unwrap().unwrap();
+    assert_eq!(response.body.len(), 4 << 20);
+    assert!(response.took < Duration::from_millis(1500), "{:?}", response.took);
+}
+
+#[tokio::test]
+async fn a_server_that_stops_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        // The first answers nothing, the next a byte every now and then.
+        for drips in [false, true] {
+            let Ok((mut stream, _)) = listener.accept().await else { return };
+            let _ = stream.read(&mut [0; 1024]).await;
+            let head = "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n";
+            if drips {
+                let _ = stream.write_all(head.as_bytes()).await;
+                while stream.write_all(b"x").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+            kept.push(stream);
+        }
+    });
+    let (read_timeout, total_timeout) = (Duration::from_millis(400), Duration::from_millis(900));
+    let limits = Limits { read_timeout, total_timeout, ..Limits::default() };
+    let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+    for expected in [read_timeout, total_timeout] {
+        let began = Instant::now();
+        let error = fetcher.get(&url).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::Timeout, "{error}");
+        assert!(began.elapsed() >= expected, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_encoding_is_known_and_cookies_are_kept_of_nobodys_requests_alone() {
+    let text = zeros(3000);
+    let cookies = format!("Set-Cookie: {}\r\n", "y".repeat(500)).repeat(20);
+    let url = server(move |_| (format!("{cookies}Content-Encoding: gzip\r\n"), text.clone())).await;
+    let plain = fetcher(&url, Options::default()).get(&url).await.unwrap();
+    assert_eq!(plain.body.len(), 3000);
+    assert_eq!(plain.header("content-encoding"), Some("gzip"));
+    assert!(plain.header("set-cookie").is_some());
+    let limits = Limits { max_headers: 5, ..Limits::default() };
+    let bare = fetcher(&url, Options { limits, ..Options::default() }).get(&url).await.unwrap();
+    assert_eq!((bare.headers.len(), bare.body.len()), (0, 3000));
+    let headers = vec![("x-key".to_owned(), "secret".to_owned())];
+    for options in
+        [Options { cookies: true, ..Options::default() }, Options { headers, ..Options::default() }]
+    {
+        let response = fetcher(&url, options).get(&url).await.unwrap();
+        assert_eq!(response.header("set-cookie"), None);
+        assert!(response.header("content-encoding").is_some());
+    }
+}

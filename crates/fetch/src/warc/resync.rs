@@ -1,0 +1,111 @@
+//! What lies behind a damage: the next place where a record begins.
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use flate2::bufread::{GzDecoder, MultiGzDecoder};
+
+use super::reader::{Input, Reader};
+
+/// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
+const GZIP: &[u8] = &[0x1f, 0x8b, 8];
+const RECORD: &[u8] = b"WARC/";
+/// Compressed bytes of a member within which its record must begin.
+const PROBE: u64 = 4096;
+/// How often the bytes of a file are read again, all of them on average, and in a small file at
+/// least so many: false beginnings could else make any one byte be read a million times.
+const REREAD: u64 = 8;
+const MIN_REREAD: u64 = 16 << 20;
+
+impl<R: Read + Seek> Reader<R> {
+    /// After an error: goes on to the next place where a record begins; `false` if there is none.
+    ///
+    /// # Errors
+    /// From the input.
+    ///
+    /// # Complexity
+    /// Linear in the bytes of the file, over all calls: where it is so damaged that `REREAD` is
+    /// reached, the search goes on from where the reader stands.
+    pub fn resync(&mut self) -> io::Result<bool> {
+        let (Some(input), Some(start)) = (self.input.take(), self.start) else {
+            return Ok(false);
+        };
+        let (mut raw, gzip) = match input {
+            Input::Gzip(input) => (input.into_inner().into_inner(), true),
+            Input::Plain(input) => (input, false),
+        };
+        self.go_back(&mut raw, start + 1)?;
+        let wanted = if gzip { GZIP } else { RECORD };
+        while let Some(at) = skip_to(&mut raw, wanted)? {
+            let input = if !gzip {
+                Input::Plain(raw)
+            } else if begins_record(&mut raw) {
+                move_to(&mut raw, at)?;
+                Input::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(raw))))
+            } else {
+                self.go_back(&mut raw, at + 1)?;
+                continue;
+            };
+            self.start = Some(at);
+            self.input = Some(input);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Goes to `place` unless too much was read again already.
+    fn go_back(&mut self, raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
+        let again = self.reread + raw.stream_position()?.saturating_sub(place);
+        let length = self.length.unwrap_or_default();
+        if again <= length.saturating_mul(REREAD).max(MIN_REREAD) {
+            self.reread = again;
+            move_to(raw, place)?;
+        }
+        Ok(())
+    }
+}
+
+/// As `seek`, but it keeps the buffer where the place lies in it.
+fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()> {
+    let here = raw.stream_position()?;
+    match place.checked_signed_diff(here) {
+        Some(distance) => raw.seek_relative(distance),
+        None => raw.seek(SeekFrom::Start(place)).map(|_| ()),
+    }
+}
+
+/// Whether the gzip member here begins a record: the bytes that one begins with may stand anywhere.
+fn begins_record<R: Read>(raw: &mut BufReader<R>) -> bool {
+    let mut first = [0; RECORD.len()];
+    let mut member = GzDecoder::new(raw.take(PROBE));
+    member.read_exact(&mut first).is_ok() && first == RECORD
+}
+
+/// Moves to the next `wanted`; the place, or `None` at the end.
+fn skip_to<R: Read + Seek>(input: &mut BufReader<R>, wanted: &[u8]) -> io::Result<Option<u64>> {
+    let first = wanted.first().copied().unwrap_or_default();
+    loop {
+        let bytes = input.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        match bytes.iter().position(|&byte| byte == first) {
+            None => {
+                let length = bytes.len();
+                input.consume(length);
+            }
+            Some(at) => {
+                input.consume(at);
+                let mut found = Vec::with_capacity(wanted.len());
+                input.by_ref().take(wanted.len() as u64).read_to_end(&mut found)?;
+                if found.len() < wanted.len() {
+                    return Ok(None);
+                }
+                if found == wanted {
+                    input.seek_relative(-(found.len() as i64))?;
+                    return input.stream_position().map(Some);
+                }
+                input.seek_relative(1 - found.len() as i64)?;
+            }
+        }
+    }
+}
