@@ -90,7 +90,7 @@ pub(crate) struct CrawlArgs {
     pub(crate) seeds: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data: Data,
-    /// Begin anew: removes what is in the data directory (needs --yes if there is something)
+    /// Begin anew: removes what a crawl wrote into the data directory (needs --yes if it is not empty)
     #[arg(long)]
     pub(crate) fresh: bool,
     /// Yes, remove it

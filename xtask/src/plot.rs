@@ -12,7 +12,9 @@ use crate::report;
 
 const WIDTH: f64 = 760.0;
 const LEFT: f64 = 70.0;
-const RIGHT: f64 = 190.0;
+/// Room for names, where one panel shows all.
+const NAMES: f64 = 190.0;
+const MARGIN: f64 = 20.0;
 const HEIGHT: f64 = 300.0;
 const LOW: f64 = 130.0;
 const COLOURS: [&str; 8] =
@@ -117,7 +119,7 @@ impl Figure {
             None => self.panels.iter().zip(all).map(|(axis, at)| (axis, vec![at], LOW)).collect(),
         };
         let mut body = String::new();
-        let mut top = 40.0;
+        let mut top = 56.0;
         for (y, columns, height) in &panels {
             self.panel(y, columns, top, *height, &mut body);
             top += height + 45.0;
@@ -131,6 +133,11 @@ impl Figure {
         )
     }
 
+    /// Where the lines end.
+    fn right(&self) -> f64 {
+        WIDTH - if self.y.is_some() { NAMES } else { MARGIN }
+    }
+
     fn panel(&self, y: &Axis, columns: &[usize], top: f64, height: f64, out: &mut String) {
         let series: Vec<Vec<(f64, f64)>> = columns.iter().map(|at| self.points(*at)).collect();
         let xs = series.iter().flatten().map(|point| self.x.place(point.0));
@@ -140,10 +147,10 @@ impl Figure {
         if !y.log {
             low = low.min(0.0);
         }
-        let at_x = |x: f64| LEFT + (x - left) / (right - left) * (WIDTH - LEFT - RIGHT);
+        let at_x = |x: f64| LEFT + (x - left) / (right - left) * (self.right() - LEFT);
         let at_y = |y: f64| top + height - (y - low) / (high - low) * height;
         for (place, text) in y.ticks(low, high) {
-            let (at, end, label) = (at_y(place), WIDTH - RIGHT, LEFT - 6.0);
+            let (at, end, label) = (at_y(place), self.right(), LEFT - 6.0);
             let _ = writeln!(
                 out,
                 "<path d=\"M{LEFT} {at:.1}H{end}\" stroke=\"#ddd\"/><text x=\"{label}\" y=\"{:.1}\" \
@@ -158,7 +165,7 @@ impl Figure {
                 "<text x=\"{at:.1}\" y=\"{below}\" text-anchor=\"middle\">{text}</text>"
             );
         }
-        let end = WIDTH - RIGHT;
+        let end = self.right();
         let _ = writeln!(
             out,
             "<text x=\"{LEFT}\" y=\"{}\" fill=\"#555\">{}</text><text x=\"{end}\" y=\"{}\" \
@@ -189,7 +196,7 @@ impl Figure {
                 }
             }
             if self.y.is_some() {
-                let (x, line) = (WIDTH - RIGHT + 12.0, top + 12.0 + 18.0 * number as f64);
+                let (x, line) = (self.right() + 12.0, top + 12.0 + 18.0 * number as f64);
                 let name = self.names.get(*column).map_or("", String::as_str);
                 let _ = writeln!(
                     out,

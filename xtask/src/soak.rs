@@ -132,13 +132,17 @@ fn write(path: &Path, samples: &[Sample]) -> Result<()> {
     );
     // A point each ten seconds is enough for a picture.
     for sample in samples.iter().step_by(10) {
+        // What an empty store takes is nobody's.
+        let a_page = match sample.pages {
+            0..10_000 => String::new(),
+            pages => format!("{:.2}", sample.disk_mib * 1024.0 / pages as f64),
+        };
         let _ = writeln!(
             text,
-            "{:.2},{:.0},{},{:.2},{}",
+            "{:.2},{:.0},{},{a_page},{}",
             sample.seconds / 60.0,
             sample.memory_mib,
             sample.handles,
-            sample.disk_mib * 1024.0 / sample.pages.max(1) as f64,
             sample.pages
         );
     }

@@ -230,5 +230,6 @@ fn check_warc(folder: &Path) -> Result<String> {
         }
         records += here;
     }
-    Ok(format!("{records} records in {} files ({})", files.len(), bytes(size)))
+    let s = if files.len() == 1 { "" } else { "s" };
+    Ok(format!("{records} records in {} file{s} ({})", files.len(), bytes(size)))
 }
