@@ -14,6 +14,8 @@ use crate::whole::{Job, Running};
 const LOOK: Duration = Duration::from_secs(1);
 /// What the second half may take more than the first, of memory, handles, and disk a page.
 const GROWTH: f64 = 1.25;
+/// Of fewer minutes only the pages are judged.
+const JUDGED_FROM: u64 = 5;
 /// A crawl's first seconds are its own.
 const WARM: f64 = 20.0;
 /// Bytes of memory that a known URL may cost.
@@ -64,6 +66,10 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
     write(csv, &samples)?;
     let outcome = job.verify(false)?;
     report(&format!("{minutes} minutes, {kills} kills: {outcome}"));
+    if minutes < JUDGED_FROM {
+        report("too short to tell what grows");
+        return Ok(());
+    }
     judge(&samples)
 }
 
