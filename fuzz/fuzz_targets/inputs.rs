@@ -3,8 +3,6 @@
 #![no_main]
 #![allow(dead_code, unreachable_pub)]
 
-#[path = "../../crates/cli/exit.rs"]
-mod exit;
 #[path = "../../crates/cli/commands/feed_file.rs"]
 mod feed_file;
 #[path = "../../crates/cli/commands/item.rs"]
@@ -19,6 +17,15 @@ mod limits;
 mod units;
 
 use libfuzzer_sys::fuzz_target;
+
+/// As the program's, without its other rooms.
+mod exit {
+    pub(crate) const USAGE: u8 = 1;
+
+    pub(crate) fn coded(code: u8, message: impl Into<String>) -> anyhow::Error {
+        anyhow::anyhow!("{code}: {}", message.into())
+    }
+}
 
 fuzz_target!(|data: &[u8]| {
     let Some((which, rest)) = data.split_first() else { return };
