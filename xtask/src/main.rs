@@ -38,7 +38,8 @@ fn main() -> ExitCode {
     let number = |name: &str, default: u64| {
         text(name).and_then(|value| value.parse().ok()).unwrap_or(default)
     };
-    let result = match args.first().map(String::as_str) {
+    let help = args.iter().any(|arg| matches!(arg.as_str(), "--help" | "-h"));
+    let result = match args.first().map(String::as_str).filter(|_| !help) {
         Some("crash") => crash::run(number("--cycles", 50), number("--seed", 1)),
         Some("crash-crawl") => built().and_then(|()| {
             whole::kills(number("--pages", 100_000), number("--cycles", 100), number("--seed", 1))

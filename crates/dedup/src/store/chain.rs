@@ -49,6 +49,11 @@ impl Chain {
         }
     }
 
+    /// Asks for the line that says where a key's newest entry is.
+    pub(crate) fn prefetch_head(&self, key: u32) {
+        prefetch(&self.heads, self.bucket(key));
+    }
+
     /// Asks for the line of a key's newest entry.
     pub(crate) fn prefetch(&self, key: u32) {
         if let Some(&head) = self.heads.get(self.bucket(key)) {

@@ -12,9 +12,11 @@ use super::VERSION;
 use super::deleted::Deleted;
 use super::journal;
 use super::manifest::{Manifest, SegmentLine};
+use super::resident::Resident;
 use super::segment::Segment;
 use super::segment::build::{MAX_IDS, MAX_ROWS, Plan, Source};
 use super::view::{Shared, read};
+use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
 use crate::plan;
@@ -43,6 +45,8 @@ pub(crate) struct Job {
     pub(crate) bytes_per_fingerprint: f64,
     /// Merge everything into one segment.
     pub(crate) whole: bool,
+    /// Make all that is in segments then resident, by this layout.
+    pub(crate) resident: Option<Layout>,
 }
 
 /// What a job leaves.
@@ -53,6 +57,7 @@ pub(crate) struct Outcome {
     pub(crate) cleaned: Vec<Range<DocId>>,
     pub(crate) deleted: Arc<Deleted>,
     pub(crate) next: u64,
+    pub(crate) resident: Option<Resident>,
 }
 
 pub(crate) type Running = JoinHandle<Result<Outcome>>;
@@ -91,7 +96,11 @@ impl Job {
                 let _ = self.dir.remove(&segment.name);
             }
         }
-        Ok(Outcome { segments: self.segments, cleaned, deleted: started, next: self.next })
+        // Only faster: a segment that cannot be read says so when something is looked up in it.
+        let resident = self.resident.take();
+        let resident = resident.and_then(|layout| Resident::of(layout, &self.segments).ok());
+        let Self { segments, next, .. } = self;
+        Ok(Outcome { segments, cleaned, deleted: started, next, resident })
     }
 
     fn flush(&mut self, frozen: &Shared) -> Result<Arc<Segment>> {

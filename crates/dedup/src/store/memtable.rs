@@ -15,7 +15,8 @@ pub(crate) struct Memtable {
     rows: usize,
     columns: [Vec<u8>; COLUMNS.len()],
     keys: Vec<u8>,
-    tables: GrowingTables,
+    /// None where the fingerprints are resident.
+    tables: Option<GrowingTables>,
     by_fingerprint: Chain,
     by_digest: Chain,
     by_key: Chain,
@@ -24,13 +25,14 @@ pub(crate) struct Memtable {
 }
 
 impl Memtable {
-    pub(crate) fn new(base: DocId, layout: Layout) -> Self {
+    /// With tables of its own by `layout`, or to be found by what is resident.
+    pub(crate) fn new(base: DocId, layout: Option<Layout>) -> Self {
         Self {
             base,
             rows: 0,
             columns: Default::default(),
             keys: Vec::new(),
-            tables: GrowingTables::new(layout),
+            tables: layout.map(GrowingTables::new),
             by_fingerprint: Chain::default(),
             by_digest: Chain::default(),
             by_key: Chain::default(),
@@ -54,7 +56,7 @@ impl Memtable {
         self.columns.iter().map(Vec::len).sum::<usize>()
             + self.keys.len()
             + chains.map(Chain::bytes).iter().sum::<usize>()
-            + self.tables.bytes()
+            + self.tables.as_ref().map_or(0, GrowingTables::bytes)
     }
 
     pub(crate) fn columns(&self) -> Columns<'_> {
@@ -76,8 +78,8 @@ impl Memtable {
         if let Some(digest) = row.digest {
             self.by_digest.insert(digest_key(digest), number);
         }
-        if self.rows_of(row.fingerprint).next().is_none() {
-            self.tables.insert_distinct(row.fingerprint);
+        if self.tables.is_some() && self.rows_of(row.fingerprint).next().is_none() {
+            self.tables.iter_mut().for_each(|tables| tables.insert_distinct(row.fingerprint));
         }
         self.by_fingerprint.insert(fingerprint_key(row.fingerprint), number);
         for band in row.sketch.iter().flat_map(|sketch| sketch.bands()) {
@@ -117,13 +119,35 @@ impl Memtable {
 
     /// Asks for the lines that a look-up of this fingerprint and key will read first.
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint, key: u32) {
-        self.tables.prefetch(fingerprint);
+        if let Some(tables) = &self.tables {
+            tables.prefetch(fingerprint, 1);
+        }
         self.by_key.prefetch(key);
         self.by_fingerprint.prefetch(fingerprint_key(fingerprint));
     }
 
+    /// Asks for the lines that an insert will write.
+    pub(crate) fn prefetch_places(&self, fingerprint: Fingerprint, key: u32) {
+        self.by_key.prefetch_head(key);
+        self.by_fingerprint.prefetch_head(fingerprint_key(fingerprint));
+    }
+
     pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
-        self.tables.near_each(query, visit);
+        if let Some(tables) = &self.tables {
+            tables.near_each(query, visit);
+        }
+    }
+
+    /// Gives it tables of its own.
+    pub(crate) fn stand_alone(&mut self, layout: Layout) {
+        let mut tables = GrowingTables::new(layout);
+        let columns = self.columns();
+        for row in 0..self.rows {
+            if columns.flags(row) & INDEXED != 0 {
+                tables.insert(columns.fingerprint(row));
+            }
+        }
+        self.tables = Some(tables);
     }
 }
 

@@ -9,6 +9,7 @@ use super::idmap::IdMap;
 use super::journal::{self, Batch, HEADER, Journal, Kind};
 use super::manifest::{self, Manifest};
 use super::memtable::Memtable;
+use super::resident::Resident;
 use super::segment::Segment;
 use super::view::{Shared, View};
 use super::writer::Writer;
@@ -98,13 +99,17 @@ fn read_all(
     };
     let next = clean(dir, manifest)?;
     let layout = Layout::for_distance(distance).map_err(|_| Error::Distance(distance))?;
-    let memtable = Memtable::new(end, layout.clone());
+    // Of a store without segments all documents will pass through here.
+    let all = options.resident_bytes > 0 && segments.is_empty();
+    let memtable = Memtable::new(end, (!all).then(|| layout.clone()));
+    let resident = all.then(|| Arc::new(RwLock::new(Resident::new(layout.clone()))));
     let active: Shared = Arc::new(RwLock::new(memtable));
     let mut duplicates: u64 = segments.iter().map(|segment| segment.footer.duplicates).sum();
     let mut view = View {
         segments: Arc::new(segments),
         frozen: None,
         active,
+        resident,
         deleted: Arc::default(),
         end,
         policy: options.policy,

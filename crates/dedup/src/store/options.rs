@@ -26,6 +26,11 @@ pub struct Options {
     /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
     /// Default: what is fastest for their number, at most 75.
     pub bytes_per_fingerprint: f64,
+    /// As long as they fit into so many bytes, about 48 a document at distance 3, all fingerprints
+    /// are in memory as well: offers are up to twice as fast, and look-ups read no segment but for
+    /// what they find. 0 for never. A store that is opened with segments reads them when it next
+    /// writes one. Default 512 MiB.
+    pub resident_bytes: usize,
 }
 
 impl Default for Options {
@@ -38,6 +43,7 @@ impl Default for Options {
             memtable_bytes: 64 << 20,
             merge_bytes: 256 << 20,
             bytes_per_fingerprint: 75.0,
+            resident_bytes: 512 << 20,
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use super::columns::Row;
 use super::deleted::Deleted;
 use super::memtable::Memtable;
+use super::resident::Resident;
 use super::segment::Segment;
 use super::{MAX_BAND_BUCKET, key_hash};
 use crate::Fingerprint;
@@ -15,7 +16,7 @@ use crate::record::{DocId, Document, Record};
 /// A memtable that its writer appends to while others read.
 pub(crate) type Shared = Arc<RwLock<Memtable>>;
 
-pub(crate) fn read(table: &Shared) -> RwLockReadGuard<'_, Memtable> {
+pub(crate) fn read<T>(table: &RwLock<T>) -> RwLockReadGuard<'_, T> {
     // A panic in between leaves at worst a row that no table names.
     table.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -27,11 +28,17 @@ pub(crate) struct View {
     /// The one that becomes a segment, and the one that is written.
     pub(crate) frozen: Option<Shared>,
     pub(crate) active: Shared,
+    /// All of their fingerprints and keys, if there is room for them; the memtables need no tables
+    /// then.
+    pub(crate) resident: Option<Arc<RwLock<Resident>>>,
     pub(crate) deleted: Arc<Deleted>,
     /// Documents from here on came later than the snapshot.
     pub(crate) end: DocId,
     pub(crate) policy: Policy,
 }
+
+/// So many look-ups are asked for ahead.
+const AHEAD: usize = 32;
 
 /// A document that something proposes as a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,8 +88,17 @@ impl View {
         Ok(Some(look(&row)))
     }
 
+    /// `false`: no document has this key.
+    pub(crate) fn may_hold_key(&self, key: &[u8]) -> bool {
+        let resident = self.resident.as_ref();
+        resident.is_none_or(|resident| read(resident).may_hold_key(key_hash(key)))
+    }
+
     /// The document with this key.
     pub(crate) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        if !self.may_hold_key(key) {
+            return Ok(None);
+        }
         for table in [Some(&self.active), self.frozen.as_ref()].into_iter().flatten() {
             let table = read(table);
             let rows = table.rows_of_key(key).map(|row| table.base + u64::from(row));
@@ -107,9 +123,51 @@ impl View {
         queries: &[Fingerprint],
         mut visit: impl FnMut(usize, DocId, u32, usize),
     ) -> Result<()> {
+        if let Some(resident) = &self.resident {
+            for (numbers, queries) in (0..).step_by(AHEAD).zip(queries.chunks(AHEAD)) {
+                let table = read(resident);
+                table.prefetch(queries.iter().copied());
+                drop(table);
+                for (number, &query) in (numbers..).zip(queries) {
+                    self.near_in_resident(resident, query, &mut |id, distance, table| {
+                        visit(number, id, distance, table);
+                    })?;
+                }
+            }
+            return Ok(());
+        }
         self.near_in_segments(queries, &mut visit)?;
         for (number, &query) in queries.iter().enumerate() {
             self.near_in_memtables(query, |id, distance, table| visit(number, id, distance, table));
+        }
+        Ok(())
+    }
+
+    fn near_in_resident(
+        &self,
+        resident: &RwLock<Resident>,
+        query: Fingerprint,
+        visit: &mut dyn FnMut(DocId, u32, usize),
+    ) -> Result<()> {
+        let mut found = Vec::new();
+        read(resident).near_each(query, |near| found.push(near));
+        for near in found {
+            let mut ids = Vec::new();
+            for segment in self.segments.iter() {
+                let mut rows = Vec::new();
+                segment.rows_of(near.fingerprint, |row| rows.push(row))?;
+                for row in rows {
+                    ids.push(segment.id(row)?);
+                }
+            }
+            for table in self.memtables() {
+                let table = read(table);
+                ids.extend(table.rows_of(near.fingerprint).map(|row| table.base + u64::from(row)));
+            }
+            // Not under a lock: the visitor may be the caller's, and may come back to the store.
+            for id in ids.into_iter().filter(|id| self.visible(*id)) {
+                visit(id, near.distance, near.table);
+            }
         }
         Ok(())
     }
@@ -152,6 +210,16 @@ impl View {
 
     /// Asks for the lines that a batch's offers will read, while the segments are looked through.
     pub(crate) fn prefetch(&self, documents: &[Document<'_>]) {
+        if let Some(resident) = &self.resident {
+            let (resident, active) = (read(resident), read(&self.active));
+            for document in documents {
+                let key = key_hash(document.key);
+                resident.prefetch_key(key);
+                active.prefetch_places(document.fingerprint, key);
+            }
+            resident.prefetch(documents.iter().map(|document| document.fingerprint));
+            return;
+        }
         for second in [false, true] {
             for document in documents {
                 let key = key_hash(document.key);
@@ -173,12 +241,14 @@ impl View {
         if self.segments.is_empty() {
             return Ok(found);
         }
-        let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
-        self.near_in_segments(&queries, &mut |number, id, _, table| {
-            if let Some(found) = found.get_mut(number) {
-                found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
-            }
-        })?;
+        if self.resident.is_none() {
+            let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
+            self.near_in_segments(&queries, &mut |number, id, _, table| {
+                if let Some(found) = found.get_mut(number) {
+                    found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
+                }
+            })?;
+        }
         for (document, found) in documents.iter().zip(&mut found) {
             for segment in self.segments.iter() {
                 if let Some(digest) = document.digest {
@@ -209,10 +279,20 @@ impl View {
         Ok(found)
     }
 
-    fn propose_from_memtables(&self, document: &Document<'_>, found: &mut Vec<Candidate>) {
-        self.near_in_memtables(document.fingerprint, |id, _, table| {
+    fn propose_from_memory(
+        &self,
+        document: &Document<'_>,
+        found: &mut Vec<Candidate>,
+    ) -> Result<()> {
+        let mut propose = |id, _, table| {
             found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
-        });
+        };
+        match &self.resident {
+            Some(resident) => {
+                self.near_in_resident(resident, document.fingerprint, &mut propose)?;
+            }
+            None => self.near_in_memtables(document.fingerprint, propose),
+        }
         for table in self.memtables() {
             let table = read(table);
             let id = |row: u32| table.base + u64::from(row);
@@ -234,6 +314,7 @@ impl View {
                 }));
             }
         }
+        Ok(())
     }
 
     /// All documents that this one duplicates by the policy, best first, given what the segments
@@ -246,7 +327,7 @@ impl View {
         if document.tokens == 0 {
             return Ok(Vec::new());
         }
-        self.propose_from_memtables(document, &mut found);
+        self.propose_from_memory(document, &mut found)?;
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);

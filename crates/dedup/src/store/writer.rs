@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::columns::{Column, Row};
+use super::columns::{Column, INDEXED, Row};
 use super::compact::{Job, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
 use super::manifest::Manifest;
 use super::memtable::Memtable;
+use super::resident::Resident;
 use super::segment::build::MAX_ROWS;
-use super::view::{View, read};
+use super::view::{Candidate, View, read};
 use super::{MAX_KEY, Options};
 use crate::Layout;
 use crate::dir::Directory;
@@ -19,6 +20,9 @@ use crate::record::{DocId, Document, encode};
 
 /// So few documents are read from the journal at the next open as fast as from a segment.
 const FEW: usize = 4096;
+
+/// Offers of a batch whose look-ups are asked for together.
+const AT_ONCE: usize = 32;
 
 /// A memtable takes no more: the next open reads two of them into one, which becomes a segment.
 pub(super) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
@@ -71,7 +75,9 @@ impl Writer {
 
     pub(super) fn bytes(&self) -> u64 {
         let segments: u64 = self.view.segments.iter().map(|segment| segment.bytes).sum();
-        segments + self.memtables().map(|table| read(table).bytes() as u64).sum::<u64>()
+        let resident = self.view.resident.as_ref().map_or(0, |resident| read(resident).bytes());
+        let memory = self.memtables().map(|table| read(table).bytes() as u64).sum::<u64>();
+        segments + memory + resident as u64
     }
 
     fn memtables(&self) -> impl Iterator<Item = &super::view::Shared> {
@@ -81,6 +87,9 @@ impl Writer {
     pub(super) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
         // The map is a cache: what it says is held against the record, what it does not know is
         // looked up.
+        if !self.view.may_hold_key(key) {
+            return Ok(None);
+        }
         if let Some(id) = self.ids.get(key)
             && self.view.with_row(id, true, |row| row.key == key)? == Some(true)
         {
@@ -95,22 +104,32 @@ impl Writer {
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
-        self.view.prefetch(documents);
-        let proposed = self.view.propose_from_segments(documents)?;
         let mut verdicts = Vec::with_capacity(documents.len());
-        for (document, proposed) in documents.iter().zip(proposed) {
-            if let Some(id) = self.id_of(document.key)? {
-                verdicts.push(Verdict::Known(id));
-                continue;
+        for documents in documents.chunks(AT_ONCE) {
+            self.view.prefetch(documents);
+            let proposed = self.view.propose_from_segments(documents)?;
+            for (document, proposed) in documents.iter().zip(proposed) {
+                verdicts.push(self.decide(document, proposed, options)?);
             }
-            let best = self.view.matches(document, proposed)?.into_iter().next();
-            let id = self.insert_new(document, best.map(|best| best.id), options)?;
-            verdicts.push(match best {
-                Some(of) => Verdict::Duplicate { id, of },
-                None => Verdict::New(id),
-            });
         }
         Ok(verdicts)
+    }
+
+    fn decide(
+        &mut self,
+        document: &Document<'_>,
+        proposed: Vec<Candidate>,
+        options: &Options,
+    ) -> Result<Verdict> {
+        if let Some(id) = self.id_of(document.key)? {
+            return Ok(Verdict::Known(id));
+        }
+        let best = self.view.matches(document, proposed)?.into_iter().next();
+        let id = self.insert_new(document, best.map(|best| best.id), options)?;
+        Ok(match best {
+            Some(of) => Verdict::Duplicate { id, of },
+            None => Verdict::New(id),
+        })
     }
 
     pub(super) fn insert(
@@ -149,6 +168,11 @@ impl Writer {
         let mut table = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
         table.insert(row);
         drop(table);
+        if let Some(resident) = &self.view.resident {
+            let indexed = row.flags & INDEXED != 0;
+            let mut resident = resident.write().unwrap_or_else(PoisonError::into_inner);
+            resident.insert(row.key, indexed.then_some(row.fingerprint));
+        }
         self.duplicates += u64::from(row.of.is_some());
         self.ids.insert(row.key, self.view.end);
         self.view.end += 1;
@@ -278,7 +302,8 @@ impl Writer {
             }
             self.wait()?;
         }
-        let job = self.freeze(journal, false, dir, options)?;
+        let mut job = self.freeze(journal, false, dir, options)?;
+        job.resident = self.wants_resident(options);
         self.job = Some(job.spawn()?);
         Ok(())
     }
@@ -320,7 +345,9 @@ impl Writer {
         *journal = Journal::create(&**dir, journal.number + 1, Some(&self.payload))?;
         self.journal = journal.number;
         self.closed = None;
-        let fresh = Memtable::new(self.view.end, self.layout.clone());
+        self.fit_resident(options);
+        let own = self.view.resident.is_none().then(|| self.layout.clone());
+        let fresh = Memtable::new(self.view.end, own);
         let full = std::mem::replace(&mut self.view.active, Arc::new(RwLock::new(fresh)));
         let rows = read(&full).rows();
         self.view.frozen = (rows > 0).then_some(full);
@@ -337,7 +364,25 @@ impl Writer {
             budget: options.merge_bytes,
             bytes_per_fingerprint: options.bytes_per_fingerprint,
             whole,
+            resident: None,
         })
+    }
+
+    /// Lets go of what is resident once it is too much.
+    fn fit_resident(&mut self, options: &Options) {
+        let too_much =
+            |resident: &Arc<RwLock<Resident>>| read(resident).bytes() > options.resident_bytes;
+        if self.view.resident.take_if(|resident| too_much(resident)).is_some() {
+            let mut active = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
+            active.stand_alone(self.layout.clone());
+        }
+    }
+
+    /// The layout of what a job is to make resident, if there is room for it.
+    fn wants_resident(&self, options: &Options) -> Option<Layout> {
+        let estimate = Resident::estimate(&self.layout, self.documents());
+        let fits = estimate < options.resident_bytes as u64;
+        (self.view.resident.is_none() && fits).then(|| self.layout.clone())
     }
 
     /// Waits for a job, and takes in what it has left.
@@ -370,6 +415,11 @@ impl Writer {
         self.view.segments = Arc::new(outcome.segments);
         self.view.frozen = None;
         self.next = outcome.next;
+        if let Some(mut resident) = outcome.resident {
+            // What came while the job was at work.
+            resident.insert_all(&read(&self.view.active).columns());
+            self.view.resident = Some(Arc::new(RwLock::new(resident)));
+        }
     }
 
     /// Notes in the manifest how long the journal is, so that damage to its end shows.

@@ -225,12 +225,31 @@ impl GrowingTables {
         found
     }
 
-    /// Asks for the lines that a look-up will read first.
-    pub(crate) fn prefetch(&self, query: Fingerprint) {
+    /// Steps of [`prefetch`](Self::prefetch) that reach all of a bucket of usual size: each extent
+    /// holds twice as much as the one before.
+    pub(crate) fn steps(&self) -> usize {
+        let bits = self.tables.first().map_or(0, |table| table.bits);
+        let full = (self.len >> bits) / (FIRST_EXTENT - 1);
+        2 + (full + 1).ilog2() as usize
+    }
+
+    /// Asks for what a look-up will read: where its buckets begin, then the first two lines of
+    /// their newest extents, of the ones before, and so on, each step after all queries have done
+    /// the one before it.
+    pub(crate) fn prefetch(&self, query: Fingerprint, step: usize) {
         for table in &self.tables {
             let bucket = table.bucket.extract(query.bits()) as usize;
-            if let Some(&head) = table.heads.get(bucket) {
-                prefetch(&table.words, head as usize);
+            let Some(step) = step.checked_sub(1) else {
+                prefetch(&table.heads, bucket);
+                continue;
+            };
+            let mut at = table.heads.get(bucket).copied().unwrap_or(0) as usize;
+            for _ in 0..step {
+                at = Head::of(table.words.get(at).copied().unwrap_or(0)).next as usize;
+            }
+            if at != 0 {
+                prefetch(&table.words, at);
+                prefetch(&table.words, at + FIRST_EXTENT);
             }
         }
     }

@@ -85,8 +85,8 @@ fn plain(verdict: &Verdict) -> (u64, Option<u64>, bool) {
     }
 }
 
-fn run(steps: &[Step], distance: u32, memtable_documents: usize) {
-    let mut options = Options { memtable_documents, ..Options::default() };
+fn run(steps: &[Step], distance: u32, memtable_documents: usize, resident_bytes: usize) {
+    let mut options = Options { memtable_documents, resident_bytes, ..Options::default() };
     options.policy.distance = distance;
     options.policy.hamming_only = true;
     let mut disk = Recording::default();
@@ -183,7 +183,9 @@ proptest! {
     #[test]
     fn a_store_does_what_the_model_does(
         steps in prop::collection::vec(step(), 1..120), distance in 0u32..=7, memtable in 1usize..40,
+        // Never, let go again and again, always.
+        resident in prop::sample::select(vec![0, 1 << 20, 1 << 28]),
     ) {
-        run(&steps, distance, memtable);
+        run(&steps, distance, memtable, resident);
     }
 }

@@ -90,6 +90,16 @@ impl Segment {
         Ok(self.columns_untouched())
     }
 
+    /// All columns, every byte of them held against its checksum at least once.
+    pub(crate) fn columns_checked(&self) -> Result<Columns<'_>> {
+        for range in self.footer.columns.iter().chain([&self.footer.keys]) {
+            if !range.is_empty() {
+                self.data.touch(range.clone())?;
+            }
+        }
+        Ok(self.columns_untouched())
+    }
+
     /// All columns, of which only these may be read.
     pub(crate) fn columns_of(&self, columns: &[Column]) -> Result<Columns<'_>> {
         for column in columns {
@@ -190,6 +200,17 @@ impl Segment {
             self.documents_at(place, |row| visit(query, row, near))?;
         }
         Ok(())
+    }
+
+    /// Calls `visit` with the rows that have exactly this fingerprint and are in the tables.
+    pub(crate) fn rows_of(&self, fingerprint: Fingerprint, visit: impl FnMut(u32)) -> Result<()> {
+        if self.tables.is_empty() {
+            return Ok(());
+        }
+        match self.tables.rank_checked(fingerprint, &self.data)? {
+            Some(place) => self.documents_at(place, visit),
+            None => Ok(()),
+        }
     }
 
     /// The rows of the fingerprint at a place of the first table.

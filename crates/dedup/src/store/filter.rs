@@ -1,0 +1,113 @@
+//! Which keys are surely new: a blocked Bloom filter, one cache line a key and layer, that grows by
+//! layers (Putze, Sanders and Singler, "Cache-, hash- and space-efficient Bloom filters", 2007).
+
+use crate::hash::mix64;
+use crate::tables::simd::prefetch;
+
+/// Bits a key, of which each sets one in every word of its block: one of 200 strangers passes.
+const BITS: usize = 12;
+/// Keys of the first layer; each further one takes four times as many.
+const FIRST: usize = 1 << 18;
+const GROWTH: usize = 4;
+/// Odd, one for each word of a block: they choose its bits.
+const SALTS: [u32; 8] = [
+    0x47b6_137b,
+    0x4497_4d91,
+    0x8824_ad5b,
+    0xa2b7_289d,
+    0x7054_95c7,
+    0x2df1_424b,
+    0x9efc_4947,
+    0x5c6b_fb31,
+];
+
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+struct Block([u64; 8]);
+
+#[derive(Clone, Debug)]
+struct Layer {
+    blocks: Vec<Block>,
+    /// How many more keys it takes.
+    room: usize,
+}
+
+impl Layer {
+    fn new(keys: usize) -> Self {
+        Self { blocks: vec![Block::default(); (keys * BITS).div_ceil(512)], room: keys }
+    }
+
+    #[inline(always)]
+    fn place(&self, hash: u64) -> usize {
+        ((u128::from(hash) * self.blocks.len() as u128) >> 64) as usize
+    }
+}
+
+/// The bit of each word of a block.
+#[inline(always)]
+fn mask(hash: u64) -> [u64; 8] {
+    SALTS.map(|salt| 1 << ((hash as u32).wrapping_mul(salt) >> 26))
+}
+
+/// Keys by 32 bits of their hash. What was inserted is held for ever.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KeyFilter {
+    layers: Vec<Layer>,
+}
+
+impl KeyFilter {
+    pub(crate) fn insert(&mut self, key: u32) {
+        if self.layers.last().is_none_or(|layer| layer.room == 0) {
+            let keys = FIRST * GROWTH.pow(self.layers.len().min(8) as u32);
+            self.layers.push(Layer::new(keys));
+        }
+        let Some(layer) = self.layers.last_mut() else { return };
+        let hash = mix64(u64::from(key));
+        let place = layer.place(hash);
+        if let Some(Block(words)) = layer.blocks.get_mut(place) {
+            words.iter_mut().zip(mask(hash)).for_each(|(word, bit)| *word |= bit);
+        }
+        layer.room -= 1;
+    }
+
+    /// `false`: a key of this hash was never inserted.
+    #[inline]
+    pub(crate) fn may_hold(&self, key: u32) -> bool {
+        let hash = mix64(u64::from(key));
+        let mask = mask(hash);
+        self.layers.iter().any(|layer| {
+            layer.blocks.get(layer.place(hash)).is_some_and(|Block(words)| {
+                words.iter().zip(mask).fold(0, |missing, (word, bit)| missing | (!word & bit)) == 0
+            })
+        })
+    }
+
+    /// Asks for the lines that a look-up reads.
+    pub(crate) fn prefetch(&self, key: u32) {
+        let hash = mix64(u64::from(key));
+        self.layers.iter().for_each(|layer| prefetch(&layer.blocks, layer.place(hash)));
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.layers.iter().map(|layer| layer.blocks.len() * size_of::<Block>()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_inserted_is_held_over_all_layers_and_few_others_are() {
+        let mut filter = KeyFilter::default();
+        assert!(!filter.may_hold(7));
+        let key = |number: u32| number.wrapping_mul(0x9e37_79b1);
+        let count = 600_000;
+        (0..count).for_each(|number| filter.insert(key(number)));
+        assert_eq!(filter.layers.len(), 2);
+        assert!((0..count).all(|number| filter.may_hold(key(number))));
+        let strangers = (count..2 * count).filter(|number| filter.may_hold(key(*number))).count();
+        assert!(strangers < count as usize / 100, "{strangers}");
+        assert_eq!(filter.bytes(), 5 * FIRST * BITS / 8);
+    }
+}
