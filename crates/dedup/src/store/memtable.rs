@@ -1,7 +1,7 @@
 //! The newest documents, in memory: what the journal holds and no segment yet.
 
 use super::chain::Chain;
-use super::columns::{COLUMNS, Column, Columns, INDEXED, Row};
+use super::columns::{COLUMNS, Columns, INDEXED, Row};
 use super::{MAX_BAND_BUCKET, key_hash};
 use crate::hash::mix64;
 use crate::record::DocId;
@@ -93,11 +93,10 @@ impl Memtable {
 
     /// The rows with this fingerprint that are in the tables, newest first.
     pub(crate) fn rows_of(&self, fingerprint: Fingerprint) -> impl Iterator<Item = u32> + '_ {
-        let fields = self.columns.get(Column::Fingerprint as usize);
-        let fields = fields.map_or(&[][..], |column| column.as_chunks::<8>().0);
-        let bytes = fingerprint.bits().to_le_bytes();
+        // Not by the column's bytes: it is left out as long as all fingerprints are 0.
+        let columns = self.columns();
         let rows = self.by_fingerprint.get(fingerprint_key(fingerprint));
-        rows.filter(move |row| fields.get(*row as usize) == Some(&bytes))
+        rows.filter(move |row| columns.fingerprint(*row as usize) == fingerprint)
     }
 
     pub(crate) fn rows_of_digest(&self, digest: [u8; 16]) -> impl Iterator<Item = u32> + '_ {
@@ -163,4 +162,22 @@ pub(crate) fn digest_key(digest: [u8; 16]) -> u32 {
 
 fn band_key(band: u64) -> u32 {
     (mix64(band) >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Document;
+
+    #[test]
+    fn a_fingerprint_of_no_bits_is_found_before_any_other_comes() {
+        let mut table = Memtable::new(5, Some(Layout::for_distance(3).unwrap()));
+        let none = Fingerprint::from_bits(0);
+        table.insert(&Row::new(&Document::new(b"a", none), None, true));
+        table.insert(&Row::new(&Document::new(b"b", none), None, true));
+        assert_eq!(table.rows_of(none).collect::<Vec<_>>(), [1, 0]);
+        let mut found = 0;
+        table.near_each(Fingerprint::from_bits(1), |_| found += 1);
+        assert_eq!(found, 1);
+    }
 }
