@@ -19,19 +19,23 @@ const FIRST: i32 = -6000;
 struct Node {
     /// What the value is compared with; in a leaf its score.
     threshold: f32,
-    /// Where it goes at or below the threshold, and above it. Always behind the node.
-    children: [u16; 2],
-    /// The value that is compared; [`LEAF`] in a leaf.
+    /// How far behind it lies what follows at or below the threshold, and above it; nothing
+    /// follows a leaf.
+    skips: [u16; 2],
+    /// The value that is compared.
     feature: u8,
 }
 
-const LEAF: u8 = u8::MAX;
+/// Trees that are walked side by side: the way through one is a chain of waits.
+const SIDE_BY_SIDE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// All trees' nodes; the places of children count from the root of their tree.
+    /// All trees' nodes.
     nodes: Vec<Node>,
     roots: Vec<usize>,
+    /// The most steps from a root to a leaf.
+    depth: usize,
     /// For scores from [`FIRST`] on: how often such a block is text, in parts of 65,536.
     chances: Vec<u32>,
 }
@@ -51,7 +55,9 @@ impl Model {
                 model.chances = chances.split(' ').filter_map(|c| c.parse().ok()).collect();
             } else if let Some(tree) = line.strip_prefix("tree ") {
                 model.roots.push(model.nodes.len());
-                model.nodes.extend(tree.split(' ').filter_map(node));
+                let nodes: Vec<Node> = tree.split(' ').zip(0..).filter_map(node).collect();
+                model.depth = model.depth.max(depth(&nodes));
+                model.nodes.extend(nodes);
             }
         }
         model
@@ -62,24 +68,24 @@ impl Model {
     /// # Complexity
     /// One path in each tree.
     pub(crate) fn score(&self, evidence: &Evidence) -> i32 {
-        let tree = |&root: &usize| {
-            let nodes = self.nodes.get(root..).unwrap_or_default();
-            let mut at = 0;
-            while let Some(node) = nodes.get(at) {
-                if node.feature == LEAF {
-                    // A whole number of thousandths, exact in 24 bits.
-                    return node.threshold as i32;
+        let node = |at: usize| self.nodes.get(at).copied().unwrap_or(NOWHERE);
+        let mut score = 0;
+        for roots in self.roots.chunks(SIDE_BY_SIDE) {
+            let mut places = [usize::MAX; SIDE_BY_SIDE];
+            places.iter_mut().zip(roots).for_each(|(place, root)| *place = *root);
+            for _ in 0..self.depth {
+                for place in &mut places {
+                    let Node { threshold, skips, feature } = node(*place);
+                    let value = evidence.get(usize::from(feature)).copied().unwrap_or(0.0);
+                    // Without a branch: which way it goes cannot be foretold.
+                    let [below, above] = skips.map(usize::from);
+                    *place += if value > threshold { above } else { below };
                 }
-                let value = evidence.get(usize::from(node.feature)).copied().unwrap_or(0.0);
-                // Without a branch: which way it goes cannot be foretold.
-                let [below, above] = node.children.map(usize::from);
-                let next = below + (above - below) * usize::from(value > node.threshold);
-                debug_assert!(next > at, "children lie behind their node");
-                at = next.max(at + 1);
             }
-            0
-        };
-        self.roots.iter().map(tree).sum()
+            // A leaf holds a whole number of thousandths, exact in 24 bits.
+            score += places.iter().map(|place| node(*place).threshold as i32).sum::<i32>();
+        }
+        score
     }
 
     /// How often a block of this score is text, in parts of 65,536.
@@ -121,18 +127,36 @@ impl Model {
 /// A block is text with at least this chance, in parts of 65,536: one in ten.
 const MIN_CHANCE: u32 = 6_554;
 
-fn node(text: &str) -> Option<Node> {
+/// Of no tree.
+const NOWHERE: Node = Node { threshold: 0.0, skips: [0; 2], feature: 0 };
+
+/// A node and its place in its tree.
+fn node((text, at): (&str, u16)) -> Option<Node> {
     let mut parts = text.split(':');
     let first = parts.next()?;
     let Some(threshold) = parts.next() else {
         let score: i16 = first.parse().ok()?;
-        return Some(Node { threshold: f32::from(score), feature: LEAF, children: [0; 2] });
+        return Some(Node { threshold: f32::from(score), ..NOWHERE });
     };
+    let mut skip = || parts.next()?.parse::<u16>().ok()?.checked_sub(at);
     Some(Node {
         threshold: at_most(threshold.parse().ok()?),
         feature: first.parse().ok()?,
-        children: [parts.next()?.parse().ok()?, parts.next()?.parse().ok()?],
+        skips: [skip()?, skip()?],
     })
+}
+
+/// The most steps from the first node to a leaf; children lie behind their node.
+fn depth(nodes: &[Node]) -> usize {
+    let mut below = vec![0; nodes.len()];
+    for (at, node) in nodes.iter().enumerate().rev() {
+        let followed = node.skips.iter().filter(|skip| **skip > 0);
+        let deepest = followed.filter_map(|skip| below.get(at + usize::from(*skip)).copied()).max();
+        if let (Some(slot), Some(deepest)) = (below.get_mut(at), deepest) {
+            *slot = deepest + 1;
+        }
+    }
+    below.first().copied().unwrap_or(0)
 }
 
 /// The largest `f32` that is not above `threshold`: no value changes sides.
@@ -156,15 +180,14 @@ mod tests {
             .map(|tree| tree.split(' ').count())
             .sum();
         assert_eq!((model.roots.len(), model.nodes.len()), (trees, nodes));
+        assert!((4..16).contains(&model.depth), "{}", model.depth);
         assert!(trees > 0 && model.chances.is_sorted() && model.chances.len() == 121);
         for (number, &root) in model.roots.iter().enumerate() {
             let end = model.roots.get(number + 1).copied().unwrap_or(nodes);
             for (at, node) in model.nodes.get(root..end).unwrap().iter().enumerate() {
-                if node.feature != LEAF {
-                    assert!(usize::from(node.feature) < EVIDENCE);
-                    assert!(node.children.iter().all(|&c| usize::from(c) > at));
-                    assert!(node.children.iter().all(|&c| root + usize::from(c) < end));
-                }
+                assert!(usize::from(node.feature) < EVIDENCE);
+                assert!(node.skips.iter().all(|&skip| root + at + usize::from(skip) < end));
+                assert!(node.skips == [0; 2] || !node.skips.contains(&0));
             }
         }
     }

@@ -93,6 +93,17 @@ fn check(after: &Recording, acknowledged: u64, expected: &[Vec<String>], what: &
 
 #[test]
 fn after_power_loss_at_any_operation_everything_acknowledged_is_there() {
+    power_loss(6);
+}
+
+#[test]
+#[ignore = "minutes: 100,000 images"]
+fn after_power_loss_in_a_hundred_thousand_ways() {
+    power_loss(400);
+}
+
+/// At each operation, with so many random images of what reached the disk.
+fn power_loss(randoms: u64) {
     let expected = expected();
     let disk = Recording::default();
     // How many operations had run when each step was acknowledged.
@@ -108,7 +119,7 @@ fn after_power_loss_at_any_operation_everything_acknowledged_is_there() {
     let mut images = 0;
     for end in 0..=total {
         let steps = acknowledged.iter().filter(|at| **at <= end).count() as u64;
-        let random = (0..6).map(Image::Random);
+        let random = (0..randoms).map(Image::Random);
         for image in [Image::Nothing, Image::All].into_iter().chain(random) {
             let after = disk.after_crash(end, image);
             check(&after, steps, &expected, &format!("operation {end}, {image:?}"));
