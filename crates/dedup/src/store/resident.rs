@@ -155,6 +155,7 @@ mod tests {
         offer(&store, 49);
         store.commit(&[]).unwrap();
         assert!(!is_resident(&store));
+        assert!((0..50).all(|number| finds(&store, number)), "while they become a segment");
         assert_eq!(snapshot.near(Fingerprint::from_bits(mix64(3))).unwrap(), [(3, 0)]);
         fill(&store, 50..300);
         assert!((0..300).all(|number| finds(&store, number)));
