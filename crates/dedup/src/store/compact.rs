@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread::JoinHandle;
 
 use super::VERSION;
@@ -47,6 +48,8 @@ pub(crate) struct Job {
     pub(crate) whole: bool,
     /// Make all that is in segments then resident, by this layout.
     pub(crate) resident: Option<Layout>,
+    /// False once nobody would use it.
+    pub(crate) wanted: Arc<AtomicBool>,
 }
 
 /// What a job leaves.
@@ -96,9 +99,9 @@ impl Job {
                 let _ = self.dir.remove(&segment.name);
             }
         }
-        // Only faster: a segment that cannot be read says so when something is looked up in it.
         let resident = self.resident.take();
-        let resident = resident.and_then(|layout| Resident::of(layout, &self.segments).ok());
+        let resident =
+            resident.and_then(|layout| Resident::of(layout, &self.segments, &self.wanted));
         let Self { segments, next, .. } = self;
         Ok(Outcome { segments, cleaned, deleted: started, next, resident })
     }

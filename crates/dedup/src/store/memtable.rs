@@ -139,13 +139,14 @@ impl Memtable {
 
     /// Gives it tables of its own.
     pub(crate) fn stand_alone(&mut self, layout: Layout) {
-        let mut tables = GrowingTables::new(layout);
         let columns = self.columns();
-        for row in 0..self.rows {
-            if columns.flags(row) & INDEXED != 0 {
-                tables.insert(columns.fingerprint(row));
-            }
-        }
+        let indexed = (0..self.rows).filter(|row| columns.flags(*row) & INDEXED != 0);
+        let mut fingerprints: Vec<Fingerprint> =
+            indexed.map(|row| columns.fingerprint(row)).collect();
+        fingerprints.sort_unstable();
+        fingerprints.dedup();
+        let mut tables = GrowingTables::new(layout);
+        fingerprints.into_iter().for_each(|fingerprint| tables.insert_distinct(fingerprint));
         self.tables = Some(tables);
     }
 }

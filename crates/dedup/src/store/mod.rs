@@ -433,6 +433,7 @@ impl Store {
     fn finish(&self) -> Result<()> {
         let worth = {
             let mut writer = held(&self.writer);
+            writer.hurry();
             writer.wait()?;
             writer.usable()?;
             writer.worth_settling()

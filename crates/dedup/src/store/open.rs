@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, RwLock};
 
 use super::deleted::Deleted;
@@ -128,6 +129,7 @@ fn read_all(
         ticket: 0,
         ids: IdMap::default(),
         job: None,
+        wanted: Arc::new(AtomicBool::new(true)),
         next,
         journal: manifest.journal,
         closed: manifest.closed,

@@ -4,49 +4,94 @@
 //! It may hold more than the store: documents that were deleted, or came after a snapshot. So what
 //! it finds is looked up among the documents, and only what it does not find is final.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::columns::{Columns, INDEXED};
 use super::filter::KeyFilter;
 use super::key_hash;
 use super::segment::Segment;
-use crate::error::Result;
+use crate::hash::mix64;
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
+
+/// A look-up compares no more fingerprints than this, where they are uniform; else the segments'
+/// arrangements, which are chosen by number, are faster.
+const MAX_COMPARED: u64 = 4096;
+/// So many fingerprints that no document has any more are borne, and as many as there are documents.
+const STALE: u64 = 65_536;
 
 #[derive(Debug)]
 pub(crate) struct Resident {
     tables: GrowingTables,
     keys: KeyFilter,
+    /// Which fingerprints may be in the tables: a bucket that holds many is not searched for each.
+    fingerprints: KeyFilter,
 }
 
 impl Resident {
     pub(crate) fn new(layout: Layout) -> Self {
-        Self { tables: GrowingTables::new(layout), keys: KeyFilter::default() }
+        Self {
+            tables: GrowingTables::new(layout),
+            keys: KeyFilter::default(),
+            fingerprints: KeyFilter::default(),
+        }
     }
 
-    /// About how many bytes so many documents take: buckets are three quarters full.
-    pub(crate) fn estimate(layout: &Layout, documents: u64) -> u64 {
-        documents * (layout.leads().len() as u64 * 11 + 4)
+    /// Whether so many documents are worth it and leave room for as many again in `limit` bytes:
+    /// what is made once should not be let go soon.
+    pub(crate) fn pays(layout: &Layout, documents: u64, limit: u64) -> bool {
+        // Each bucket has an extent of a line, and the next one holds twice as much.
+        let bytes = |bits: u32| (68 << bits) + 17 * documents;
+        let tables: u64 = GrowingTables::bits(layout).map(bytes).sum();
+        let compared = GrowingTables::compared(layout, 2 * documents);
+        tables + 12 * documents < limit / 4 * 3 && compared < MAX_COMPARED
     }
 
-    /// What the segments hold.
-    pub(crate) fn of(layout: Layout, segments: &[std::sync::Arc<Segment>]) -> Result<Self> {
+    /// Whether it is to be let go.
+    pub(crate) fn is_too_much(&self, documents: u64, limit: u64) -> bool {
+        let len = self.tables.len() as u64;
+        self.bytes() as u64 > limit
+            || GrowingTables::compared(self.tables.layout(), len) > MAX_COMPARED
+            || len > 2 * documents + STALE
+    }
+
+    /// What the segments hold; nothing once `wanted` is false, or if it cannot be read: who looks
+    /// something up in that segment is told.
+    pub(crate) fn of(
+        layout: Layout,
+        segments: &[Arc<Segment>],
+        wanted: &AtomicBool,
+    ) -> Option<Self> {
         let mut resident = Self::new(layout);
         for segment in segments {
-            resident.insert_all(&segment.columns_checked()?);
+            let columns = segment.columns_of_keys().ok()?;
+            for row in 0..columns.rows {
+                if row % 65_536 == 0 && !wanted.load(Ordering::Relaxed) {
+                    return None;
+                }
+                columns.keys.get(columns.key_range(row))?;
+                resident.insert_row(&columns, row);
+            }
         }
-        Ok(resident)
+        Some(resident)
     }
 
     pub(crate) fn insert_all(&mut self, columns: &Columns<'_>) {
-        for row in 0..columns.rows {
-            let indexed = columns.flags(row) & INDEXED != 0;
-            self.insert(columns.key(row), indexed.then(|| columns.fingerprint(row)));
-        }
+        (0..columns.rows).for_each(|row| self.insert_row(columns, row));
+    }
+
+    fn insert_row(&mut self, columns: &Columns<'_>, row: usize) {
+        let indexed = columns.flags(row) & INDEXED != 0;
+        self.insert(columns.key(row), indexed.then(|| columns.fingerprint(row)));
     }
 
     pub(crate) fn insert(&mut self, key: &[u8], fingerprint: Option<Fingerprint>) {
         self.keys.insert(key_hash(key));
-        if let Some(fingerprint) = fingerprint {
+        let Some(fingerprint) = fingerprint else { return };
+        if self.fingerprints.insert(of_fingerprint(fingerprint)) {
+            self.tables.insert_distinct(fingerprint);
+        } else {
             self.tables.insert(fingerprint);
         }
     }
@@ -67,19 +112,26 @@ impl Resident {
         }
     }
 
-    pub(crate) fn prefetch_key(&self, key: u32) {
+    /// Asks for those that a key and an insert need.
+    pub(crate) fn prefetch_filters(&self, key: u32, fingerprint: Fingerprint) {
         self.keys.prefetch(key);
+        self.fingerprints.prefetch(of_fingerprint(fingerprint));
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.tables.bytes() + self.keys.bytes()
+        self.tables.bytes() + self.keys.bytes() + self.fingerprints.bytes()
     }
+}
+
+fn of_fingerprint(fingerprint: Fingerprint) -> u32 {
+    (mix64(fingerprint.bits()) >> 32) as u32
 }
 
 #[cfg(test)]
 mod tests {
+    use super::{Resident, STALE};
     use crate::store::held;
-    use crate::{Document, Fingerprint, Options, Store, Verdict, mix64};
+    use crate::{Document, Fingerprint, Layout, Options, Store, Verdict, mix64};
 
     fn offer(store: &Store, number: u64) -> Verdict {
         let key = number.to_le_bytes();
@@ -140,6 +192,63 @@ mod tests {
         assert!(!finds(&store, 7) && finds(&store, 555));
         let near = |number| snapshot.near(Fingerprint::from_bits(mix64(number))).unwrap();
         assert_eq!((near(7), near(555)), (vec![(7, 0)], vec![]), "as it stood then");
+    }
+
+    #[test]
+    fn a_batch_gets_the_verdicts_of_its_documents_one_by_one() {
+        for resident_bytes in [0, 1 << 28] {
+            let mut options =
+                Options { memtable_documents: 70, resident_bytes, ..Options::default() };
+            options.policy.hamming_only = true;
+            let [one, many] = [(); 2].map(|()| Store::in_memory(options.clone()).unwrap());
+            // Every third is near an earlier one, often of the same batch.
+            let bits = |number: u64| mix64(number / 3) ^ u64::from(number % 3 == 2) << 40;
+            let keys: Vec<[u8; 8]> = (0..500u64).map(u64::to_le_bytes).collect();
+            let fingerprints = (0..500).map(|number| Fingerprint::from_bits(bits(number)));
+            let documents: Vec<Document<'_>> =
+                keys.iter().zip(fingerprints).map(|(key, f)| Document::new(key, f)).collect();
+            for batch in documents.chunks(100) {
+                let expected: Vec<Verdict> =
+                    batch.iter().map(|document| one.offer(document).unwrap()).collect();
+                assert_eq!(many.offer_many(batch).unwrap(), expected);
+                one.commit(&[]).unwrap();
+                many.commit(&[]).unwrap();
+            }
+            assert_eq!(many.duplicates(), 333);
+        }
+    }
+
+    #[test]
+    fn what_pays_is_not_let_go_at_once_and_equal_fingerprints_are_one() {
+        let mut paid = 0;
+        for distance in 0..=crate::MAX_DISTANCE {
+            let layout = Layout::for_distance(distance).unwrap();
+            for (documents, limit) in [(1000, 64 << 20), (150_000, 64 << 20), (300_000, 64 << 20)] {
+                if !Resident::pays(&layout, documents, limit) {
+                    continue;
+                }
+                paid += 1;
+                let mut resident = Resident::new(layout.clone());
+                // Half as much again comes in.
+                for number in 0..documents * 3 / 2 {
+                    for _ in 0..2 {
+                        let fingerprint = Fingerprint::from_bits(mix64(number));
+                        resident.insert(&number.to_le_bytes(), Some(fingerprint));
+                    }
+                }
+                assert_eq!(resident.tables.len() as u64, documents * 3 / 2);
+                assert!(!resident.is_too_much(documents, limit), "{distance} {documents}");
+                assert!(resident.is_too_much(documents, 0));
+                assert_eq!(resident.is_too_much(0, limit), documents > STALE);
+            }
+        }
+        assert!(paid > 10, "{paid}");
+        // Few blocks of few bits: a look-up would compare far too many.
+        let wide = Layout::for_distance(crate::MAX_DISTANCE).unwrap();
+        assert!(!Resident::pays(&wide, 1_000_000, 1 << 34));
+        let usual = Layout::for_distance(3).unwrap();
+        assert!(Resident::pays(&usual, 4_000_000, 512 << 20));
+        assert!(!Resident::pays(&usual, 9_000_000, 512 << 20));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The one who changes a store.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::columns::{Column, INDEXED, Row};
@@ -41,6 +42,8 @@ pub(crate) struct Writer {
     pub(super) ticket: u64,
     pub(super) ids: IdMap,
     pub(super) job: Option<Running>,
+    /// Whether a job's work that only makes look-ups faster is wanted.
+    pub(super) wanted: Arc<AtomicBool>,
     /// The number of the next new file.
     pub(super) next: u64,
     /// The first journal that is needed, and what is known of the last one's length.
@@ -365,24 +368,32 @@ impl Writer {
             bytes_per_fingerprint: options.bytes_per_fingerprint,
             whole,
             resident: None,
+            wanted: Arc::clone(&self.wanted),
         })
     }
 
     /// Lets go of what is resident once it is too much.
     fn fit_resident(&mut self, options: &Options) {
+        let (documents, limit) = (self.documents(), options.resident_limit());
         let too_much =
-            |resident: &Arc<RwLock<Resident>>| read(resident).bytes() > options.resident_bytes;
+            |resident: &Arc<RwLock<Resident>>| read(resident).is_too_much(documents, limit);
         if self.view.resident.take_if(|resident| too_much(resident)).is_some() {
             let mut active = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
             active.stand_alone(self.layout.clone());
         }
     }
 
-    /// The layout of what a job is to make resident, if there is room for it.
+    /// The layout of what a job is to make resident, if that pays.
     fn wants_resident(&self, options: &Options) -> Option<Layout> {
-        let estimate = Resident::estimate(&self.layout, self.documents());
-        let fits = estimate < options.resident_bytes as u64;
-        (self.view.resident.is_none() && fits).then(|| self.layout.clone())
+        // Also what is deleted, but still lies in segments.
+        let rows = self.documents() + self.view.deleted.len();
+        let pays = Resident::pays(&self.layout, rows, options.resident_limit());
+        (self.view.resident.is_none() && pays).then(|| self.layout.clone())
+    }
+
+    /// Tells a job under way that the store will be closed: only what must be done is.
+    pub(super) fn hurry(&self) {
+        self.wanted.store(false, Ordering::Relaxed);
     }
 
     /// Waits for a job, and takes in what it has left.

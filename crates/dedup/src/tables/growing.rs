@@ -159,6 +159,18 @@ impl GrowingTables {
         Self { tables, layout, len: 0, simd: Simd::detect() }
     }
 
+    /// By how many bits each table's buckets are told apart.
+    pub(crate) fn bits(layout: &Layout) -> impl Iterator<Item = u32> + '_ {
+        layout.leads().iter().map(|lead| lead.bits().min(MAX_BUCKET_BITS))
+    }
+
+    /// How many of `len` uniform fingerprints a look-up compares.
+    pub(crate) fn compared(layout: &Layout, len: u64) -> u64 {
+        let probes = |lead: &Lead, bits| Flips::new(bits, lead.radius).count() as u64;
+        let each = layout.leads().iter().zip(Self::bits(layout));
+        each.map(|(lead, bits)| probes(lead, bits) * (len >> bits)).sum()
+    }
+
     /// The layout.
     pub const fn layout(&self) -> &Layout {
         &self.layout

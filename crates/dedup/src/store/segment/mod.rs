@@ -90,14 +90,12 @@ impl Segment {
         Ok(self.columns_untouched())
     }
 
-    /// All columns, every byte of them held against its checksum at least once.
-    pub(crate) fn columns_checked(&self) -> Result<Columns<'_>> {
-        for range in self.footer.columns.iter().chain([&self.footer.keys]) {
-            if !range.is_empty() {
-                self.data.touch(range.clone())?;
-            }
+    /// All columns, of which only fingerprints, flags and keys may be read.
+    pub(crate) fn columns_of_keys(&self) -> Result<Columns<'_>> {
+        if !self.footer.keys.is_empty() {
+            self.data.touch(self.footer.keys.clone())?;
         }
-        Ok(self.columns_untouched())
+        self.columns_of(&[Column::Fingerprint, Column::Flags, Column::KeyEnd])
     }
 
     /// All columns, of which only these may be read.
