@@ -11,7 +11,6 @@ use super::columns::{Columns, INDEXED};
 use super::filter::KeyFilter;
 use super::key_hash;
 use super::segment::Segment;
-use crate::hash::mix64;
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
 
@@ -25,17 +24,11 @@ const STALE: u64 = 65_536;
 pub(crate) struct Resident {
     tables: GrowingTables,
     keys: KeyFilter,
-    /// Which fingerprints may be in the tables: a bucket that holds many is not searched for each.
-    fingerprints: KeyFilter,
 }
 
 impl Resident {
     pub(crate) fn new(layout: Layout) -> Self {
-        Self {
-            tables: GrowingTables::new(layout),
-            keys: KeyFilter::default(),
-            fingerprints: KeyFilter::default(),
-        }
+        Self { tables: GrowingTables::new(layout), keys: KeyFilter::default() }
     }
 
     /// Whether so many documents are worth it and leave room for as many again in `limit` bytes:
@@ -45,7 +38,7 @@ impl Resident {
         let bytes = |bits: u32| (68 << bits) + 17 * documents;
         let tables: u64 = GrowingTables::bits(layout).map(bytes).sum();
         let compared = GrowingTables::compared(layout, 2 * documents);
-        tables + 12 * documents < limit / 4 * 3 && compared < MAX_COMPARED
+        tables + 6 * documents < limit / 4 * 3 && compared < MAX_COMPARED
     }
 
     /// Whether it is to be let go.
@@ -88,10 +81,7 @@ impl Resident {
 
     pub(crate) fn insert(&mut self, key: &[u8], fingerprint: Option<Fingerprint>) {
         self.keys.insert(key_hash(key));
-        let Some(fingerprint) = fingerprint else { return };
-        if self.fingerprints.insert(of_fingerprint(fingerprint)) {
-            self.tables.insert_distinct(fingerprint);
-        } else {
+        if let Some(fingerprint) = fingerprint {
             self.tables.insert(fingerprint);
         }
     }
@@ -112,19 +102,13 @@ impl Resident {
         }
     }
 
-    /// Asks for those that a key and an insert need.
-    pub(crate) fn prefetch_filters(&self, key: u32, fingerprint: Fingerprint) {
+    pub(crate) fn prefetch_key(&self, key: u32) {
         self.keys.prefetch(key);
-        self.fingerprints.prefetch(of_fingerprint(fingerprint));
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.tables.bytes() + self.keys.bytes() + self.fingerprints.bytes()
+        self.tables.bytes() + self.keys.bytes()
     }
-}
-
-fn of_fingerprint(fingerprint: Fingerprint) -> u32 {
-    (mix64(fingerprint.bits()) >> 32) as u32
 }
 
 #[cfg(test)]

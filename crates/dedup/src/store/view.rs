@@ -214,7 +214,7 @@ impl View {
             let (resident, active) = (read(resident), read(&self.active));
             for document in documents {
                 let key = key_hash(document.key);
-                resident.prefetch_filters(key, document.fingerprint);
+                resident.prefetch_key(key);
                 active.prefetch_places(document.fingerprint, key);
             }
             resident.prefetch(documents.iter().map(|document| document.fingerprint));

@@ -189,7 +189,7 @@ impl GrowingTables {
     /// Adds a fingerprint; `false` if it was there.
     ///
     /// # Complexity
-    /// One bucket a table, and a scan of the first table's.
+    /// One bucket a table, and a scan of the smallest of them.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let fresh = !self.contains(fingerprint);
         if fresh {
@@ -206,9 +206,13 @@ impl GrowingTables {
 
     /// Whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let Some(table) = self.tables.first() else { return false };
-        let bucket = table.bucket.extract(fingerprint.bits()) as usize;
-        let mut at = table.heads.get(bucket).copied().unwrap_or(0);
+        // Any table will do: the one whose bucket is smallest, by the room of its newest extent.
+        let buckets = self.tables.iter().map(|table| {
+            let bucket = table.bucket.extract(fingerprint.bits()) as usize;
+            let at = table.heads.get(bucket).copied().unwrap_or(0);
+            (Head::of(table.words.get(at as usize).copied().unwrap_or(0)).room, table, at)
+        });
+        let Some((_, table, mut at)) = buckets.min_by_key(|(room, ..)| *room) else { return false };
         while at != 0 {
             let Some((next, values)) = table.extent(at) else { break };
             if values.contains(&fingerprint.bits()) {
