@@ -158,6 +158,18 @@ impl Running {
         Ok(self.0.try_wait()?)
     }
 
+    /// Asks it to end, as Ctrl-C does, and waits until it has.
+    pub(crate) fn interrupt(mut self) -> Result<()> {
+        let asked = Command::new("kill").args(["-INT", &self.id().to_string()]).status()?;
+        ensure!(asked.success(), "kill -INT failed");
+        let until = Instant::now() + Duration::from_secs(60);
+        while self.ended()?.is_none() {
+            ensure!(Instant::now() < until, "the crawl goes on a minute after Ctrl-C");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
     /// Ends it in the midst of whatever it does.
     pub(crate) fn kill(mut self) -> Result<()> {
         self.0.kill()?;
