@@ -93,6 +93,47 @@ fn changed_bytes(inside: impl Fn(usize) -> Vec<u8>) {
     assert!(noticed * 100 > all * 95, "{noticed} of {all}");
 }
 
+/// Offers a segment's worth, after which a store reads all fingerprints and keys into memory, and
+/// asks for everything.
+fn ask_after_more(disk: &Recording) -> Result<String, Error> {
+    let store = Store::open_in(Arc::new(disk.clone()), options())?;
+    for i in 100..112u64 {
+        let key = format!("k{i}");
+        store.offer(&document(key.as_bytes(), i, 0))?;
+    }
+    store.commit(b"more")?;
+    store.wait()?;
+    let mut text = String::new();
+    for i in (0..48u64).chain(100..112) {
+        let key = format!("k{i}");
+        let near = Fingerprint::from_bits(mix64(i));
+        text += &format!("{:?} {:?}", store.id_of(key.as_bytes())?, store.near(near)?);
+    }
+    Ok(text)
+}
+
+#[test]
+fn what_is_read_into_memory_from_damaged_segments_answers_right_or_not_at_all() {
+    let disk = filled();
+    let expected = ask_after_more(&disk.clone().healed()).unwrap();
+    let (mut noticed, mut all) = (0, 0);
+    for (name, bytes) in disk.files() {
+        for at in (0..bytes.len()).step_by(7).filter(|_| name.starts_with("seg-")) {
+            let mut bad = bytes.clone();
+            bad[at] ^= 1 << (mix64(at as u64) % 8);
+            all += 1;
+            match ask_after_more(&disk.with_file(&name, bad)) {
+                Ok(text) => assert_eq!(text, expected, "{name}, byte {at}: another answer"),
+                Err(Error::Corrupt { .. } | Error::Version { .. } | Error::Poisoned) => {
+                    noticed += 1;
+                }
+                Err(error) => panic!("{name}, byte {at}: {error}"),
+            }
+        }
+    }
+    assert!(all > 500 && noticed * 10 > all, "{noticed} of {all}");
+}
+
 #[test]
 fn every_cut_file_is_noticed_or_harmless() {
     let disk = filled();
