@@ -17,6 +17,7 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
         ("halves", Layout::halves(distance / 2 + 2, distance)),
         ("halves+1", Layout::halves(distance / 2 + 3, distance)),
     ];
+    let chosen = Layout::for_batch(count as u64, distance).expect("a layout");
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); layouts.len() + 1];
     let mut clusters = 0;
     for _ in 0..rounds {
@@ -31,31 +32,46 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
             let layout = layout.as_ref().expect("a layout");
             let (ours, found) = measure::seconds(|| {
                 let mut pairs = Vec::new();
-                let visit = |found| if let Found::Near(pair) = found { pairs.push(pair) };
-                find_each(values.as_slice(), layout, &BatchOptions::default(), visit, |_| {}).expect("pairs");
+                let visit = |found| {
+                    if let Found::Near(pair) = found {
+                        pairs.push(pair)
+                    }
+                };
+                find_each(values.as_slice(), layout, &BatchOptions::default(), visit, |_| {})
+                    .expect("pairs");
                 pairs.len()
             });
             times[place].push(ours);
             assert!(found <= peer_found, "the peer counts repeated values apart");
         }
-        let layout = layouts[usize::from(count > 40_000_000)].1.as_ref().expect("a layout");
         let (ours, found) = measure::seconds(|| {
             let mut clusters = Clusters::default();
-            find_each(values.as_slice(), layout, &BatchOptions::default(), |found| clusters.add(found), |_| {}).expect("clusters");
+            find_each(
+                values.as_slice(),
+                &chosen,
+                &BatchOptions::default(),
+                |found| clusters.add(found),
+                |_| {},
+            )
+            .expect("clusters");
             clusters.into_vec().len()
         });
         clusters = found;
         times[layouts.len()].push(ours);
     }
-    println!("{count} fingerprints, distance {distance}: all-pairs-hamming {} s, {peer_found} pairs", measure::show(&mut peer_times.clone()));
+    println!(
+        "{count} fingerprints, distance {distance}: all-pairs-hamming {} s, {peer_found} pairs",
+        measure::show(&mut peer_times.clone())
+    );
     let names = layouts.iter().map(|(name, _)| *name).chain(["clusters"]);
     for (name, mut times) in names.zip(times) {
-        let mut ratios: Vec<f64> = peer_times.iter().zip(&times).map(|(peer, ours)| peer / ours).collect();
+        let mut ratios: Vec<f64> =
+            peer_times.iter().zip(&times).map(|(peer, ours)| peer / ours).collect();
         println!("{name:<9} {} s, ratio {}", measure::show(&mut times), measure::show(&mut ratios));
     }
-    println!("{clusters} clusters");
+    println!("{clusters} clusters, chosen: {chosen}");
     let portable = BatchOptions { simd: Simd::Portable, ..BatchOptions::default() };
-    let layout = layouts[usize::from(count > 40_000_000)].1.as_ref().expect("a layout");
-    let (plain, _) = measure::seconds(|| find_each(values.as_slice(), layout, &portable, |_| {}, |_| {}));
+    let (plain, _) =
+        measure::seconds(|| find_each(values.as_slice(), &chosen, &portable, |_| {}, |_| {}));
     println!("without vector instructions chosen at run time: {plain:.3} s");
 }

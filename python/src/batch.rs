@@ -10,15 +10,10 @@ use pyo3::types::PyBytes;
 use crate::errors::{Failure, detached};
 use crate::words::{Three, Two, Words, fingerprints, three, two, words};
 
-/// From so many fingerprints on, longer leads pay for the further tables; as in the binary.
-const MANY: usize = 40_000_000;
-
 fn layout(count: usize, distance: u32, blocks: Option<u32>) -> Result<Layout, Failure> {
-    let many = Layout::for_distance(distance)?;
     Ok(match blocks {
         Some(blocks) => Layout::new(blocks, distance)?,
-        None if count < MANY => many,
-        None => Layout::halves(distance / 2 + 2, distance)?,
+        None => Layout::for_batch(count as u64, distance)?,
     })
 }
 

@@ -25,8 +25,6 @@ pub(super) enum What {
 
 /// Bytes of a line of the input; no number has so many.
 const MAX_LINE: u64 = 1024;
-/// From so many fingerprints on, longer leads pay for the further tables.
-const MANY: u64 = 40_000_000;
 
 /// The input: in memory, or in a temporary file.
 enum Input {
@@ -55,8 +53,7 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         Some(blocks) => Layout::new(blocks, args.distance).map_err(|error| {
             coded(USAGE, format!("--blocks {blocks} with --distance {}: {error}", args.distance))
         }),
-        None if count < MANY => Ok(Layout::for_distance(args.distance)?),
-        None => Ok(Layout::halves(args.distance / 2 + 2, args.distance)?),
+        None => Ok(Layout::for_batch(count, args.distance)?),
     };
     // A wrong number of blocks is said before a long input is read.
     layout(0)?;

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             fingerprints.push(Fingerprint::from_bits(bits ^ 0b101));
         }
     }
-    let clusters = find_clusters(&fingerprints, &Layout::for_distance(3)?)?;
+    let clusters = find_clusters(&fingerprints, &Layout::for_batch(fingerprints.len() as u64, 3)?)?;
     println!("{} fingerprints, {} clusters", fingerprints.len(), clusters.len());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Which arrangement of tables for how many fingerprints: a cost model, and what it says.
 
 use crate::tables::table::Shape;
-use crate::{Layout, MAX_DISTANCE};
+use crate::{Layout, LayoutError, MAX_DISTANCE};
 
 /// What one arrangement costs.
 #[derive(Clone, Debug)]
@@ -80,6 +80,34 @@ pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool
     match best {
         Some(plan) => (plan.layout, plan.packed),
         None => (Layout::stored(Vec::new(), distance), false),
+    }
+}
+
+/// Nanoseconds that a value takes in a table of a batch until its bucket is known, and that each
+/// other value of its bucket takes: fitted to `bench-compare -- pairs` from 10^6 to 10^8.
+const BATCH_COST: f64 = 14.0;
+const BATCH_OTHER_COST: f64 = 0.12;
+
+impl Layout {
+    /// The cheapest tables in which all pairs of so many fingerprints are found at once, for
+    /// [`find_each`](crate::find_each): few and short ones for a small set, so that its fingerprints
+    /// are seldom moved, more and longer ones for a large set, so that few of them are compared.
+    ///
+    /// # Errors
+    /// [`LayoutError::Distance`] above [`MAX_DISTANCE`].
+    pub fn for_batch(count: u64, distance: u32) -> Result<Self, LayoutError> {
+        let time = |layout: &Self| {
+            let table = |lead| {
+                let shape = Shape::new(lead, count, false);
+                let bucket = count as f64 / 2f64.powi(shape.directory_bits as i32);
+                BATCH_COST + bucket * BATCH_OTHER_COST
+            };
+            layout.leads().iter().map(|lead| table(*lead)).sum::<f64>()
+        };
+        let plain = |layout: &Self| layout.leads().iter().all(|lead| lead.radius == 0);
+        let layouts = schemes(distance.min(MAX_DISTANCE)).into_iter().map(|(_, layout)| layout);
+        let best = layouts.filter(plain).min_by(|a, b| time(a).total_cmp(&time(b)));
+        best.filter(|layout| layout.distance() == distance).ok_or(LayoutError::Distance(distance))
     }
 }
 
@@ -180,4 +208,23 @@ fn line_cost(bytes: f64) -> f64 {
         before = point;
     }
     before.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_batch_gets_longer_leads_as_it_grows() {
+        let tables = |count, distance| Layout::for_batch(count, distance).unwrap().leads().len();
+        assert_eq!([1_000_000, 10_000_000, 400_000_000].map(|n| tables(n, 3)), [4, 6, 8]);
+        for distance in 0..=MAX_DISTANCE {
+            for count in [0, 1, 1 << 20, 1 << 32, u64::MAX] {
+                let layout = Layout::for_batch(count, distance).unwrap();
+                assert_eq!(layout.distance(), distance);
+                assert!(layout.leads().iter().all(|lead| lead.radius == 0), "{layout}");
+            }
+        }
+        assert_eq!(Layout::for_batch(9, 8), Err(LayoutError::Distance(8)));
+    }
 }

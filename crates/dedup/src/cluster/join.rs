@@ -10,8 +10,8 @@ pub(super) const LARGE: usize = 2048;
 /// Calls `visit` with each pair of distinct values of the bucket within `limit` bits.
 pub(super) fn join(values: &mut [u64], limit: u32, simd: Simd, visit: &mut dyn FnMut(u64, u64)) {
     let blocks = limit + 1;
-    let varying = varying(values);
-    if values.len() < LARGE || varying.count_ones() < 2 * blocks || limit > MAX_DISTANCE {
+    let varying = if values.len() < LARGE { 0 } else { varying(values) };
+    if varying.count_ones() < 2 * blocks || limit > MAX_DISTANCE {
         return simd.scan_pairs(values, limit, visit);
     }
     // The pigeonhole again, over the bits that are left: of a pair within the limit, some block

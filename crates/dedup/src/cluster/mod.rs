@@ -158,6 +158,30 @@ mod tests {
     }
 
     #[test]
+    fn many_parts_find_what_one_finds() {
+        let two_bits = |i: u64| 1u64 << (i % 64) ^ 1 << ((i % 64 + 1 + i / 64 % 62) % 64);
+        let near = |i: u64| if i % 10 == 9 { two_bits(i) } else { 0 };
+        let values: Vec<u64> =
+            (0..150_000).map(|i| crate::mix64(i - i % 10 / 9) ^ near(i)).collect();
+        let values = of(&values);
+        let pairs = find_all(&values, &Layout::for_distance(3).unwrap()).unwrap();
+        assert_eq!(pairs.len(), 15_000, "each tenth is near the one before");
+        for layout in [Layout::halves(3, 3), Layout::new(5, 3)] {
+            let layout = layout.unwrap();
+            assert_eq!(find_all(&values, &layout).unwrap(), pairs);
+            let options = BatchOptions { memory_bytes: 64 << 10, ..BatchOptions::default() };
+            let mut found = Vec::new();
+            let visit = |one| found.push(one);
+            find_each(values.as_slice(), &layout, &options, visit, |_| {}).unwrap();
+            found.sort_unstable_by_key(|one| match one {
+                Found::Near(pair) => (pair.a, pair.b),
+                Found::Repeated(value, _) => (*value, *value),
+            });
+            assert_eq!(found, pairs.iter().copied().map(Found::Near).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn a_hot_bucket_is_cut_again() {
         // Values that share the bits of all leads but one's.
         let values: Vec<u64> =

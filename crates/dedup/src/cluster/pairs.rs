@@ -1,5 +1,7 @@
 //! All near pairs of a set, table by table and bucket by bucket.
 
+use std::ops::Range;
+
 use super::join::{LARGE, join};
 use super::source::Source;
 use crate::tables::Simd;
@@ -7,6 +9,11 @@ use crate::tables::buffer::Buffer;
 use crate::tables::build;
 use crate::tables::table::Shape;
 use crate::{Fingerprint, Layout, Result};
+
+/// A part of a table is so small that it is cut into buckets within the cache of a core: 256 KiB.
+const PART: u64 = 1 << 15;
+/// More parts are more lines than that cache holds while they are written side by side.
+const MAX_PART_BITS: u32 = 11;
 
 /// A pair of near fingerprints, the smaller value first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,18 +65,18 @@ pub enum Found {
 /// Calls `visit` with every near pair and every repeated value of a set, each once, in no order
 /// that means anything (but the same one on every run), and `progress` now and then.
 ///
-/// For each table, buckets are counted and the fingerprints scattered into them, as many buckets at
-/// once as fit into memory; then the values of each bucket are compared. A pair is reported by the
-/// first table that could find it, so no set of pairs is kept.
+/// For each table the fingerprints are cut into parts by their leading bits, as many parts at once as
+/// fit into memory, and each part, within the cache, into buckets, whose values are compared. A pair
+/// is reported by the first table that could find it, so no set of pairs is kept.
 ///
 /// # Errors
 /// Those of the source.
 ///
 /// # Complexity
 /// For `n` values and `t` tables, `t * (2 + n * 8 / memory)` readings of the source, and `t * n`
-/// times the size of a bucket in comparisons. Memory: `memory_bytes`, about two bytes a value for
-/// the directory and a copy of it, and the values of a bucket; of its pairs only those of at most
-/// 2,047 values. A layout that probes (a radius above 0) is replaced by the plain blocks of its
+/// times the size of a bucket in comparisons. Memory: `memory_bytes` and the values of a part again,
+/// 256 KiB or one of 2,048 of all values, more where many share their leading bits; of the pairs only
+/// those of a bucket of at most 2,047 values. A layout that probes (a radius above 0) is replaced by the plain blocks of its
 /// distance.
 ///
 /// # References
@@ -88,98 +95,160 @@ pub fn find_each<S: Source + ?Sized>(
     let plain = layout.leads().iter().all(|lead| lead.radius == 0);
     let blocks = if plain { None } else { Layout::for_distance(layout.distance()).ok() };
     let layout = blocks.as_ref().unwrap_or(layout);
-    let distance = layout.distance();
     let tables = layout.leads().len() as u64;
+    let part = PART.min(options.memory_bytes as u64 / 32).max(1);
+    let part_bits = (source.len() / part).checked_ilog2().unwrap_or(0).min(MAX_PART_BITS);
     let mut state = Progress { done: 0, total: source.len() * tables, pairs: 0 };
+    let mut near: Vec<Pair> = Vec::new();
+    let mut buckets = Buckets::default();
+    // The system clears what it hands out, so that all tables write into the same.
+    let mut buffer = Buffer::zeroed(0);
     for (number, &lead) in layout.leads().iter().enumerate() {
+        let table = Join { layout, number, simd: options.simd };
         let shape = Shape::new(lead, source.len(), false);
-        let mut counts = vec![0; shape.bucket_count() + 1];
-        source.for_each(&mut |piece| build::add_counts(&shape, bits(piece), &mut counts))?;
-        build::starts(&mut counts);
-        let starts = counts;
-        let ranges = build::ranges(&shape, &starts, options.memory_bytes);
-        let whole = |range: &std::ops::Range<u64>| {
-            let at = |bucket: u64| starts.get(bucket as usize).copied().unwrap_or(0) as usize;
-            at(range.end) - at(range.start)
+        let parts = Shape::with_bits(lead, part_bits.min(shape.directory_bits), false);
+        let mut starts = vec![0; parts.bucket_count() + 1];
+        source.for_each(&mut |piece| build::add_counts(&parts, bits(piece), &mut starts))?;
+        build::starts(&mut starts);
+        let ranges = build::ranges(&parts, &starts, options.memory_bytes);
+        let places = |range: &Range<u64>| {
+            let at = |part: u64| starts.get(part as usize).copied().unwrap_or(0) as usize;
+            at(range.start)..at(range.end)
         };
-        let largest = ranges.iter().map(whole).max().unwrap_or(0);
-        let mut entries = Buffer::zeroed(shape.entry_bytes(largest));
-        let mut values: Vec<u64> = Vec::new();
-        let mut near: Vec<Pair> = Vec::new();
+        let largest = ranges.iter().map(|range| places(range).len()).max().unwrap_or(0);
+        if buffer.len() < 8 * largest {
+            buffer = Buffer::zeroed(8 * largest);
+        }
         for range in ranges {
             let mut cursors = starts.clone();
-            let base = starts.get(range.start as usize).copied().unwrap_or(0) as usize;
+            let base = places(&range).start;
+            let (entries, _) = buffer.as_mut().as_chunks_mut::<8>();
             source.for_each(&mut |piece| {
-                let out = entries.as_mut();
-                build::scatter(&shape, bits(piece), &range, base as u32, &mut cursors, out);
+                let write = |place: usize, bits: u64| {
+                    if let Some(entry) = entries.get_mut(place) {
+                        *entry = bits.to_le_bytes();
+                    }
+                };
+                build::scatter(&parts, bits(piece), &range, base as u32, &mut cursors, write);
             })?;
-            let (eights, _) = entries.as_chunks::<8>();
-            for bucket in range.clone() {
-                let (Some(&from), Some(&to)) =
-                    (starts.get(bucket as usize), starts.get(bucket as usize + 1))
-                else {
-                    break;
-                };
-                let Some(bucket) = eights.get(from as usize - base..to as usize - base) else {
-                    break;
-                };
-                if bucket.len() < 2 {
-                    continue;
-                }
-                values.clear();
-                values.extend(bucket.iter().map(|eight| u64::from_le_bytes(*eight)));
-                // What an earlier table finds too is not even kept: a bucket may hold many of them.
-                let first = |a: u64, b: u64| {
-                    let (a, b) =
-                        (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
-                    let pair = || Pair { a, b, distance: a.distance(b) };
-                    (layout.first_table(a, b) == Some(number)).then(pair)
-                };
-                near.clear();
-                let mut repeated = values.len() >= LARGE;
-                if !repeated {
-                    join(&mut values, distance, options.simd, &mut |a, b| {
-                        repeated |= a == b;
-                        near.extend(first(a, b));
+            for part in range.clone() {
+                let places = places(&(part..part + 1));
+                let entries = entries.get(places.start - base..places.end - base);
+                let shard = shape.clone().shard(parts.directory_bits, part);
+                buckets.fill(&shard, entries.unwrap_or_default());
+                buckets.each(|bucket| {
+                    table.join(bucket, &mut near, |found| {
+                        state.pairs += 1;
+                        visit(found);
                     });
-                }
-                // Equal values are rare: they are looked for only where a pair of them was seen.
-                if repeated {
-                    near.clear();
-                    distinct(&mut values, |value, times| {
-                        if number == 0 {
-                            state.pairs += 1;
-                            visit(Found::Repeated(Fingerprint::from_bits(value), times));
-                        }
-                    });
-                    join(&mut values, distance, options.simd, &mut |a, b| {
-                        if let Some(pair) = first(a, b) {
-                            state.pairs += 1;
-                            visit(Found::Near(pair));
-                        }
-                    });
-                }
-                for pair in near.drain(..) {
-                    state.pairs += 1;
-                    visit(Found::Near(pair));
-                }
+                });
             }
-            state.done += whole(&range) as u64;
+            state.done += places(&range).len() as u64;
             progress(state);
         }
     }
     Ok(())
 }
 
-/// Removes repeated values, and reports each with how often it was there.
-fn distinct(values: &mut Vec<u64>, mut repeated: impl FnMut(u64, u64)) {
-    values.sort_unstable();
-    for group in values.chunk_by(|a, b| a == b) {
-        if let [value, _, ..] = group {
-            repeated(*value, group.len() as u64);
+/// What compares the values of a bucket of one table.
+struct Join<'a> {
+    layout: &'a Layout,
+    number: usize,
+    simd: Simd,
+}
+
+impl Join<'_> {
+    /// Reports what this table is the first to find in a bucket. `near` is room for its pairs.
+    fn join(&self, bucket: &mut [u64], near: &mut Vec<Pair>, mut report: impl FnMut(Found)) {
+        let distance = self.layout.distance();
+        // What an earlier table finds too is not even kept: a bucket may hold many of them.
+        let first = |a: u64, b: u64| {
+            let (a, b) = (Fingerprint::from_bits(a.min(b)), Fingerprint::from_bits(a.max(b)));
+            let pair = || Pair { a, b, distance: a.distance(b) };
+            (self.layout.first_table(a, b) == Some(self.number)).then(pair)
+        };
+        near.clear();
+        let mut repeated = bucket.len() >= LARGE;
+        if !repeated {
+            join(bucket, distance, self.simd, &mut |a, b| {
+                repeated |= a == b;
+                near.extend(first(a, b));
+            });
+        }
+        // Equal values are rare: they are looked for only where a pair of them was seen.
+        if repeated {
+            near.clear();
+            let bucket = distinct(bucket, |value, times| {
+                if self.number == 0 {
+                    report(Found::Repeated(Fingerprint::from_bits(value), times));
+                }
+            });
+            join(bucket, distance, self.simd, &mut |a, b| {
+                if let Some(pair) = first(a, b) {
+                    report(Found::Near(pair));
+                }
+            });
+        }
+        near.drain(..).for_each(|pair| report(Found::Near(pair)));
+    }
+}
+
+/// A part of a table, ordered by buckets.
+#[derive(Default)]
+struct Buckets {
+    values: Vec<u64>,
+    /// Where each bucket ends.
+    ends: Vec<u32>,
+}
+
+impl Buckets {
+    fn fill(&mut self, shape: &Shape, part: &[[u8; 8]]) {
+        let values = || part.iter().map(|eight| u64::from_le_bytes(*eight));
+        self.ends.clear();
+        self.ends.resize(shape.bucket_count() + 1, 0);
+        build::add_counts(shape, values(), &mut self.ends);
+        build::starts(&mut self.ends);
+        self.values.resize(part.len(), 0);
+        let out = &mut self.values;
+        let write = |place: usize, bits: u64| {
+            if let Some(slot) = out.get_mut(place) {
+                *slot = bits;
+            }
+        };
+        build::scatter(shape, values(), &shape.buckets, 0, &mut self.ends, write);
+    }
+
+    /// Calls `visit` with each bucket of more than one value.
+    fn each(&mut self, mut visit: impl FnMut(&mut [u64])) {
+        let mut from = 0;
+        for &end in &self.ends {
+            if end - from > 1
+                && let Some(bucket) = self.values.get_mut(from as usize..end as usize)
+            {
+                visit(bucket);
+            }
+            from = end;
         }
     }
-    values.dedup();
+}
+
+/// Moves repeated values out of the part that is returned, and reports each with how often it was
+/// there.
+fn distinct(values: &mut [u64], mut repeated: impl FnMut(u64, u64)) -> &mut [u64] {
+    values.sort_unstable();
+    let (mut kept, mut at) = (0, 0);
+    while let Some(&value) = values.get(at) {
+        let times = values.iter().skip(at).take_while(|other| **other == value).count();
+        if times > 1 {
+            repeated(value, times as u64);
+        }
+        if let Some(slot) = values.get_mut(kept) {
+            *slot = value;
+        }
+        kept += 1;
+        at += times;
+    }
+    values.get_mut(..kept).unwrap_or_default()
 }
 
 fn bits(piece: &[Fingerprint]) -> impl Iterator<Item = u64> + '_ {

@@ -39,22 +39,23 @@ pub(crate) fn write_directory(starts: &[u32], out: &mut [u8]) {
     }
 }
 
-/// Scatters those of `bits` that lie in `buckets` into `entries`, whose first place is number `base`
-/// of the table. `cursors` are the starts of all buckets, and move.
+/// Calls `write` with the place of each of those of `bits` that lie in `buckets`, counted from number
+/// `base` of the table. `cursors` are the starts of all buckets, and move.
+#[inline(always)]
 pub(crate) fn scatter(
     shape: &Shape,
     bits: impl Iterator<Item = u64>,
     buckets: &std::ops::Range<u64>,
     base: u32,
     cursors: &mut [u32],
-    entries: &mut [u8],
+    mut write: impl FnMut(usize, u64),
 ) {
     for bits in bits {
         let bucket = shape.bucket_of(bits);
         if buckets.contains(&bucket)
             && let Some(cursor) = cursors.get_mut((bucket - shape.buckets.start) as usize)
         {
-            shape.write_entry(entries, (*cursor - base) as usize, bits);
+            write((*cursor - base) as usize, bits);
             *cursor += 1;
         }
     }

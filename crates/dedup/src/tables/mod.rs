@@ -141,7 +141,8 @@ impl Tables {
             }
             if let Some(out) = out.get_mut(table.entries.clone()) {
                 let all = table.shape.buckets.clone();
-                build::scatter(&table.shape, bits(), &all, 0, &mut starts, out);
+                let write = |place, bits| table.shape.write_entry(out, place, bits);
+                build::scatter(&table.shape, bits(), &all, 0, &mut starts, write);
             }
         }
         Self::from_parts(layout.clone(), tables, Arc::new(data), options.simd)

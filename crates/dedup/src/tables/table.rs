@@ -95,7 +95,14 @@ impl Shape {
         count * self.width + SLACK
     }
 
+    #[inline(always)]
     pub(crate) fn write_entry(&self, out: &mut [u8], place: usize, bits: u64) {
+        if self.width == 8 {
+            if let Some(slot) = out.as_chunks_mut::<8>().0.get_mut(place) {
+                *slot = bits.to_le_bytes();
+            }
+            return;
+        }
         let entry = self.entry_of(bits).to_le_bytes();
         let slot = out.get_mut(place * self.width..(place + 1) * self.width);
         if let (Some(slot), Some(bytes)) = (slot, entry.get(..self.width)) {

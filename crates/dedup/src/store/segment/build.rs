@@ -344,7 +344,9 @@ impl Plan<'_> {
             let mut cursors = starts.clone();
             let mut entries =
                 crate::tables::buffer::Buffer::zeroed((end - base) as usize * shape.width);
-            build::scatter(&shape, distinct.iter(), &range, base, &mut cursors, entries.as_mut());
+            let places = entries.as_mut();
+            let write = |place, bits| shape.write_entry(places, place, bits);
+            build::scatter(&shape, distinct.iter(), &range, base, &mut cursors, write);
             out.write(&entries)?;
         }
         out.write(&[0; SLACK])?;
