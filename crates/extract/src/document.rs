@@ -145,19 +145,19 @@ pub struct Basis {
 
 impl Document {
     /// What the page is compared by; `hash` hashes the features.
-    pub fn basis(&self, hash: impl Fn(&[u8]) -> u64) -> Basis {
+    pub fn basis(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
         // Pages made from one template may differ in their heading alone.
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
             self.text.clone()
         } else {
             format!("{}\n{}", self.heading, self.text)
         };
-        let own = features(&text, self.language, &hash);
+        let own = features(&text, self.language, hash);
         if own.tokens >= LITTLE_TEXT {
             return Basis { text, little: false, features: own };
         }
         let text = format!("{}\n{}", self.title, self.visible());
-        let mut all = features(&text, self.language, &hash);
+        let mut all = features(&text, self.language, hash);
         // Neither a sketch nor a distance may decide about a template: no shingles, few tokens.
         all.shingles.clear();
         all.tokens = all.tokens.min(LITTLE_TEXT - 1);

@@ -41,6 +41,7 @@ mod parse;
 mod recipe;
 mod scan;
 mod tokens;
+mod words;
 
 pub use charset::CharsetSource;
 pub use content::Reason;

@@ -1,16 +1,13 @@
 //! From text to tokens, and from tokens to the features of fingerprint and sketch.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use foldhash::fast::RandomState;
 use jieba_rs::Jieba;
-use rust_stemmers::Stemmer;
 
 use crate::fold::fold;
-use crate::lang::{StopList, is_cjk, is_han, stemmer, stopwords};
+use crate::lang::is_cjk;
+use crate::words::{Cutter, Words};
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
@@ -56,100 +53,28 @@ pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
     words
 }
 
-/// What a language knows of its tokens.
-struct Cutter<'a> {
-    language: &'a str,
-    list: Option<&'static StopList>,
-    stem: Option<Stemmer>,
-}
-
-impl<'a> Cutter<'a> {
-    fn new(language: &'a str) -> Self {
-        Self { language, list: stopwords(language), stem: stemmer(language).map(Stemmer::create) }
-    }
-
-    fn is_function(&self, token: &str) -> bool {
-        self.list.is_some_and(|list| list.contains(token))
-            || (self.language == "ja"
-                && !token.chars().any(is_han)
-                && token.chars().all(is_cjk)
-                && token.chars().count() <= 2)
-    }
-
-    fn stem<'t>(&self, token: &'t str) -> Cow<'t, str> {
-        let Some(stemmer) = &self.stem else { return Cow::Borrowed(token) };
-        if token.len() > MAX_KEPT_WORD {
-            return stemmer.stem(token);
-        }
-        STEMS.with_borrow_mut(|(language, stems)| {
-            if language != self.language || stems.len() >= MAX_STEMS {
-                stems.clear();
-                language.clear();
-                language.push_str(self.language);
-            }
-            if let Some(stem) = stems.get(token) {
-                return stem.as_ref().map_or(Cow::Borrowed(token), |stem| stem.to_string().into());
-            }
-            let stem = stemmer.stem(token);
-            stems.insert(token.into(), (*stem != *token).then(|| stem.as_ref().into()));
-            stem
-        })
-    }
-}
-
-/// Stems kept from page to page, of one language, and the longest word kept.
-const MAX_STEMS: usize = 65_536;
-const MAX_KEPT_WORD: usize = 24;
-
-/// A word and its stem, if that is another word.
-type Stems = HashMap<Box<str>, Option<Box<str>>, RandomState>;
-
-thread_local! {
-    /// Stemming is a third of what the features cost; most words come again on the next page.
-    static STEMS: RefCell<(String, Stems)> = RefCell::default();
-}
-
 /// With fewer anchored shingles than this, all shingles count.
 const MIN_ANCHORED: usize = 12;
 
-#[derive(Clone, Copy)]
-struct TokenInfo {
-    /// Of the folded token.
-    plain: u64,
-    /// Of its stem; `None` for a stopword.
-    content: Option<u64>,
-    anchor: bool,
-}
-
-/// Cuts a text into folded tokens and hashes its features.
+/// Cuts a text into folded tokens and hashes its features. `hash` must depend on its bytes alone: if
+/// it captures nothing, what it said of a word is remembered from text to text, by thread.
 ///
 /// # Complexity
-/// Linear in the text; each distinct word is stemmed once.
-pub fn features(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64) -> Features {
-    let cutter = Cutter::new(language);
-    let mut cache: HashMap<String, TokenInfo, RandomState> = HashMap::default();
+/// Linear in the text.
+pub fn features(
+    text: &str,
+    language: &str,
+    hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
+) -> Features {
+    let mut known = Words::new(language, hash);
     let (mut plain, mut anchors, mut words) = (Vec::new(), Vec::new(), Vec::new());
-    let mut take = |token: TokenInfo| {
-        plain.push(token.plain);
-        anchors.push(token.anchor);
-        words.extend(token.content);
-    };
     for_each_token(text, |token| {
-        if let Some(info) = cache.get(token) {
-            return take(*info);
-        }
-        let plain = hash(token.as_bytes());
-        let number = token.starts_with(|c: char| c.is_numeric());
-        let function = cutter.is_function(token);
-        let content = (!function).then(|| match cutter.stem(token) {
-            stem if *stem == *token => plain,
-            stem => hash(stem.as_bytes()),
-        });
-        let info = TokenInfo { plain, content, anchor: function || number };
-        cache.insert(token.to_owned(), info);
-        take(info);
+        let word = known.get(token);
+        plain.push(word.plain);
+        anchors.push(word.anchor);
+        words.extend(word.content);
     });
-    drop(cache);
+    known.keep();
 
     let combine = |window: &[u64]| {
         let mut bytes = [0u8; 24];
@@ -208,27 +133,78 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
 pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
     let folded = fold(text);
     let mut rest = folded.as_str();
-    while let Some(start) = rest.find(is_word) {
-        rest = rest.get(start..).unwrap_or_default();
-        let cjk = rest.starts_with(is_cjk);
-        let end = rest.find(|c| !is_word(c) || is_cjk(c) != cjk).unwrap_or(rest.len());
-        let (run, later) = rest.split_at(end);
-        if cjk {
-            let mut run = run;
-            while !run.is_empty() {
-                let (piece, rest) = run.split_at(run.floor_char_boundary(MAX_RUN.min(run.len())));
-                run = rest;
-                for token in JIEBA.cut(piece, false) {
-                    visit(token.word);
-                }
-            }
+    loop {
+        let bytes = rest.as_bytes();
+        let start = bytes.iter().position(|byte| kind(*byte) != Kind::Other).unwrap_or(bytes.len());
+        let run = bytes.get(start..).unwrap_or_default();
+        let length = run.iter().position(|byte| kind(*byte) != Kind::Word).unwrap_or(run.len());
+        if run.get(length).is_none_or(u8::is_ascii) {
+            // Nothing but ASCII.
+            let Some(word) = rest.get(start..start + length).filter(|word| !word.is_empty()) else {
+                return;
+            };
+            visit_word(word, &mut visit);
+            rest = rest.get(start + length..).unwrap_or_default();
         } else {
-            let word = run.trim_end_matches('\'');
-            // A longer run of letters is no word of any language: data, or an attack.
-            visit(word.get(..word.floor_char_boundary(MAX_WORD)).unwrap_or(word));
+            rest = rest.get(start..).unwrap_or_default();
+            rest = mixed(rest, &mut visit);
         }
-        rest = later;
     }
+}
+
+/// Visits the tokens of the run of words at the start of a text, and returns the text after it.
+fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
+    let Some(start) = rest.find(is_word) else { return "" };
+    let rest = rest.get(start..).unwrap_or_default();
+    let cjk = rest.starts_with(is_cjk);
+    let end = rest.find(|c| !is_word(c) || is_cjk(c) != cjk).unwrap_or(rest.len());
+    let (mut run, later) = rest.split_at(end);
+    if !cjk {
+        visit_word(run, visit);
+        return later;
+    }
+    while !run.is_empty() {
+        let (piece, rest) = run.split_at(run.floor_char_boundary(MAX_RUN.min(run.len())));
+        run = rest;
+        for token in JIEBA.cut(piece, false) {
+            visit(token.word);
+        }
+    }
+    later
+}
+
+fn visit_word(run: &str, visit: &mut impl FnMut(&str)) {
+    let word = run.trim_end_matches('\'');
+    // A longer run of letters is no word of any language: data, or an attack.
+    visit(word.get(..word.floor_char_boundary(MAX_WORD)).unwrap_or(word));
+}
+
+/// What a byte of UTF-8 is, as far as it tells by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Other,
+    Word,
+    /// Part of a character beyond ASCII.
+    Wide,
+}
+
+#[inline(always)]
+fn kind(byte: u8) -> Kind {
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+    const KINDS: [Kind; 256] = {
+        let mut kinds = [Kind::Other; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            if byte >= 128 {
+                kinds[byte] = Kind::Wide;
+            } else if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'\'' {
+                kinds[byte] = Kind::Word;
+            }
+            byte += 1;
+        }
+        kinds
+    };
+    KINDS.get(usize::from(byte)).copied().unwrap_or(Kind::Other)
 }
 
 /// Bytes that are segmented at once: a run without any punctuation is seldom so long, and its graph
@@ -243,9 +219,12 @@ fn is_word(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || c == '\'';
     }
-    matches!(c, '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}')
-        || c.is_alphanumeric()
-        || is_mark(c)
+    match c {
+        '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' => true,
+        // Punctuation, which the tables would look for last.
+        '\u{2000}'..='\u{206F}' | '\u{3000}'..='\u{3003}' => false,
+        _ => c.is_alphanumeric() || is_mark(c),
+    }
 }
 
 /// Combining marks belong to the letter before them (Hindi, Arabic, Thai vowels).
@@ -292,6 +271,14 @@ mod tests {
         assert_eq!(features("", "en", hash), Features::default());
         let words = weighted_words("the dogs were walking, a dog walks", "en");
         assert_eq!(words, [("dog".to_owned(), 2), ("walk".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn punctuation_is_no_word() {
+        let blocks = ('\u{2000}'..='\u{206F}').chain('\u{3000}'..='\u{3003}');
+        for c in blocks {
+            assert!(!is_word(c) && !c.is_alphanumeric() && !is_mark(c), "{c:?}");
+        }
     }
 
     #[test]

@@ -1,0 +1,232 @@
+//! What is known of a word: its hash, that of its stem, whether it anchors shingles. Most words of a
+//! page were on the page before, so they are remembered.
+
+use std::any::TypeId;
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+
+use foldhash::fast::RandomState;
+use rust_stemmers::Stemmer;
+
+use crate::lang::{StopList, is_cjk, is_han, stemmer, stopwords};
+
+/// What a language knows of its tokens.
+pub(crate) struct Cutter<'a> {
+    language: &'a str,
+    list: Option<&'static StopList>,
+    stem: Option<Stemmer>,
+}
+
+impl<'a> Cutter<'a> {
+    pub(crate) fn new(language: &'a str) -> Self {
+        Self { language, list: stopwords(language), stem: stemmer(language).map(Stemmer::create) }
+    }
+
+    pub(crate) fn is_function(&self, token: &str) -> bool {
+        self.list.is_some_and(|list| list.contains(token))
+            || (self.language == "ja"
+                && !token.chars().any(is_han)
+                && token.chars().all(is_cjk)
+                && token.chars().count() <= 2)
+    }
+
+    pub(crate) fn stem<'t>(&self, token: &'t str) -> Cow<'t, str> {
+        self.stem.as_ref().map_or(Cow::Borrowed(token), |stemmer| stemmer.stem(token))
+    }
+}
+
+/// A token's part in the features.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Word {
+    /// Of the folded token.
+    pub(crate) plain: u64,
+    /// Of its stem; `None` for a stopword.
+    pub(crate) content: Option<u64>,
+    /// A stopword or a number.
+    pub(crate) anchor: bool,
+}
+
+/// Words remembered, of one language.
+const MAX_WORDS: usize = 65_536;
+
+/// A word of at most 24 bytes, without a pointer: its bytes where they are eight or more, the first
+/// and last ones overlapping, else packed into one number with their count. No word holds a zero
+/// byte, so no two words have the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Key([u64; 3]);
+
+impl Key {
+    #[inline]
+    fn of(word: &str) -> Option<Self> {
+        let bytes = word.as_bytes();
+        let eight = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
+        let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
+        let length = bytes.len() as u64;
+        if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+            return match bytes.get(8..) {
+                Some(rest) if rest.len() > 16 => None,
+                Some(rest) if rest.len() > 8 => {
+                    let middle = rest.first_chunk().map_or(0, eight);
+                    Some(Self([eight(first), middle, eight(last)]))
+                }
+                _ => Some(Self([eight(first), eight(last), length])),
+            };
+        }
+        let packed = match (bytes.first_chunk(), bytes.last_chunk(), bytes) {
+            (Some(first), Some(last), _) => four(first) | four(last) << 32,
+            (_, _, [a, rest @ ..]) => {
+                let byte = |byte: Option<&u8>| u64::from(byte.copied().unwrap_or(0));
+                u64::from(*a) | byte(rest.first()) << 8 | byte(rest.get(1)) << 16
+            }
+            _ => 0,
+        };
+        Some(Self([packed, length, 0]))
+    }
+}
+
+impl Hash for Key {
+    #[inline]
+    fn hash<S: Hasher>(&self, state: &mut S) {
+        self.0.iter().for_each(|part| state.write_u64(*part));
+    }
+}
+
+/// What was seen, by one hash and in one language.
+#[derive(Default)]
+struct Memory {
+    hash: Option<TypeId>,
+    language: String,
+    words: HashMap<Key, Word, RandomState>,
+}
+
+thread_local! {
+    static MEMORY: RefCell<Memory> = RefCell::default();
+}
+
+/// The words of one text.
+pub(crate) struct Words<'a, H> {
+    cutter: Cutter<'a>,
+    hash: H,
+    memory: Memory,
+}
+
+impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
+    /// A closure that captures nothing is known by its type: what it hashed for the last text is
+    /// still true. Of any other, words are remembered for this text alone.
+    const LASTING: bool = size_of::<H>() == 0;
+
+    pub(crate) fn new(language: &'a str, hash: H) -> Self {
+        let mut memory = if Self::LASTING { MEMORY.take() } else { Memory::default() };
+        let of = Some(TypeId::of::<H>());
+        if memory.hash != of || memory.language != language {
+            memory.words.clear();
+            memory.hash = of;
+            memory.language.clear();
+            memory.language.push_str(language);
+        }
+        Self { cutter: Cutter::new(language), hash, memory }
+    }
+
+    #[inline]
+    pub(crate) fn get(&mut self, token: &str) -> Word {
+        let Some(key) = Key::of(token) else { return self.read(token) };
+        if let Some(word) = self.memory.words.get(&key) {
+            return *word;
+        }
+        let word = self.read(token);
+        if self.memory.words.len() >= MAX_WORDS {
+            self.memory.words.clear();
+        }
+        self.memory.words.insert(key, word);
+        word
+    }
+
+    #[cold]
+    fn read(&self, token: &str) -> Word {
+        let plain = (self.hash)(token.as_bytes());
+        let number = token.starts_with(|c: char| c.is_numeric());
+        let function = self.cutter.is_function(token);
+        let content = (!function).then(|| match self.cutter.stem(token) {
+            stem if *stem == *token => plain,
+            stem => (self.hash)(stem.as_bytes()),
+        });
+        Word { plain, content, anchor: function || number }
+    }
+
+    /// Keeps the words for the next text.
+    pub(crate) fn keep(self) {
+        if Self::LASTING {
+            MEMORY.set(self.memory);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn length(bytes: &[u8]) -> u64 {
+        bytes.len() as u64
+    }
+
+    #[test]
+    fn what_is_remembered_is_of_this_hash_and_this_language() {
+        let read = |language: &str, salt: Option<u64>, token: &str| {
+            let word = if let Some(salt) = salt {
+                let mut words = Words::new(language, move |b: &[u8]| salt + b.len() as u64);
+                (words.get(token), words.keep()).0
+            } else {
+                let mut words = Words::new(language, length);
+                (words.get(token), words.keep()).0
+            };
+            (word.plain, word.content, word.anchor)
+        };
+        for _ in 0..2 {
+            assert_eq!(read("en", None, "the"), (3, None, true));
+            assert_eq!(read("en", None, "houses"), (6, Some(4), false));
+            assert_eq!(read("xx", None, "the"), (3, Some(3), false));
+            assert_eq!(read("en", Some(100), "the"), (103, None, true));
+            assert_eq!(read("en", Some(200), "houses"), (206, Some(204), false));
+            assert_eq!(read("en", None, "42nd"), (4, Some(4), true));
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut words = Words::new("en", length);
+        for number in 0..3 * MAX_WORDS {
+            words.get(&number.to_string());
+            assert!(words.memory.words.len() <= MAX_WORDS);
+        }
+        words.get(&"a".repeat(25));
+        assert!(!words.memory.words.is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_words_have_one_key(a in "[ab天é]{1,26}", b in "[ab天é]{1,26}") {
+            let (one, other) = (Key::of(&a), Key::of(&b));
+            prop_assert_eq!(one.is_some(), a.len() <= 24);
+            prop_assert_eq!(one.is_some() && one == other, a == b && one.is_some());
+        }
+    }
+
+    #[test]
+    fn short_words_and_their_neighbours_have_keys_of_their_own() {
+        let mut words = vec![String::new()];
+        for length in 0..10 {
+            let longer = words.iter().filter(|word| word.len() == length);
+            let longer: Vec<String> =
+                longer.flat_map(|word| ["a", "b"].map(|c| format!("{word}{c}"))).collect();
+            words.extend(longer);
+        }
+        let mut keys: Vec<[u64; 3]> =
+            words.iter().filter_map(|w| Key::of(w)).map(|k| k.0).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), words.len());
+    }
+}
