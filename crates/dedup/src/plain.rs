@@ -115,15 +115,27 @@ impl Plain {
 
     fn beyond_ascii(&mut self, text: &str) {
         self.lower.clear();
-        for c in text.chars() {
+        let mut rest = text;
+        loop {
+            // Ideographs and kana are three bytes each but for the rarest, and come in runs.
+            let (threes, _) = rest.as_bytes().as_chunks::<3>();
+            let alone = threes.iter().position(|three| !is_alone(*three)).unwrap_or(threes.len());
+            if alone > 0 {
+                self.end_word();
+                let alone = threes.get(..alone).unwrap_or_default();
+                self.words.extend(alone.iter().map(|three| of_code(code_of_three(*three))));
+            }
+            let mut chars = rest.get(3 * alone..).unwrap_or_default().chars();
+            let Some(c) = chars.next() else { break };
             if is_word_by_itself(c) {
                 self.end_word();
-                self.words.push(mix64(u64::from(u32::from(c)) ^ 0x6861_7061_7800_0001));
-            } else if c.is_alphanumeric() {
+                self.words.push(of_code(u32::from(c)));
+            } else if !is_plain_mark(c) && c.is_alphanumeric() {
                 self.lower.extend(c.to_lowercase());
             } else {
                 self.end_word();
             }
+            rest = chars.as_str();
         }
         self.end_word();
     }
@@ -140,6 +152,32 @@ impl Plain {
 const fn is_word_by_itself(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// The code point that three bytes of UTF-8 make, if they make one.
+#[inline(always)]
+const fn code_of_three([a, b, c]: [u8; 3]) -> u32 {
+    (a as u32 & 0x0f) << 12 | (b as u32 & 0x3f) << 6 | c as u32 & 0x3f
+}
+
+/// Whether three bytes are a character that is a word by itself.
+#[inline(always)]
+const fn is_alone(three: [u8; 3]) -> bool {
+    let code = code_of_three(three);
+    three[0] >> 4 == 0xe
+        && (matches!(code, 0x4e00..=0x9fff)
+            || matches!(code, 0x3040..=0x30ff | 0x3400..=0x4dbf | 0xf900..=0xfaff))
+}
+
+#[inline(always)]
+const fn of_code(code: u32) -> u64 {
+    mix64(code as u64 ^ 0x6861_7061_7800_0001)
+}
+
+/// The punctuation that such scripts use most; the tables would look for it last.
+const fn is_plain_mark(c: char) -> bool {
+    matches!(c, '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{3003}' | '\u{3008}'..='\u{3020}'
+        | '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}')
 }
 
 /// The hash of a word of up to 16 ASCII letters and digits at the start of `bytes`, in lower case.
@@ -222,6 +260,20 @@ mod tests {
         #[test]
         fn words_are_those_of_the_plain_loop(text in "([a-zA-Z0-9 .,\n@\\[`{/:]|[äÖß你好世界かカ“—é]|.){0,200}") {
             prop_assert_eq!(Plain::default().words(&text).to_vec(), slowly(&text));
+        }
+    }
+
+    #[test]
+    fn every_character_is_what_the_tables_say() {
+        for c in ('\0'..='\u{2ffff}').filter(|c| !c.is_ascii()) {
+            assert!(!is_plain_mark(c) || !c.is_alphanumeric(), "{c:?}");
+            if let Some(three) = c.to_string().as_bytes().as_array::<3>() {
+                assert_eq!(is_alone(*three), is_word_by_itself(c), "{c:?}");
+                assert_eq!(code_of_three(*three), u32::from(c), "{c:?}");
+            }
+            for text in [format!("a{c}b"), format!("é{c}天{c}")] {
+                assert_eq!(Plain::default().words(&text), slowly(&text), "{text:?}");
+            }
         }
     }
 
