@@ -245,8 +245,12 @@ pub(crate) fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) ->
     simhash.finish()
 }
 
+/// Sites seldom have a name of so many words: what begins a title so is the page's own, and a heading
+/// that says something else belongs to the comments or to the template.
+const SITE_WORDS: usize = 4;
+
 /// The title without the site's name: titles begin with what is their own, but where the heading
-/// speaks of a later part and not of the first.
+/// speaks of a later part and not of the first, which is short.
 fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
     let mut parts = vec![title];
@@ -261,7 +265,7 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     let theirs = words(heading);
     let shared = |part: &str| words(part).iter().filter(|word| theirs.contains(word)).count();
     let first = parts.first().copied().unwrap_or(title);
-    if shared(first) > 0 {
+    if shared(first) > 0 || words(first).len() >= SITE_WORDS {
         return first;
     }
     let best = parts.into_iter().rev().max_by_key(|part| shared(part));
@@ -287,6 +291,8 @@ mod tests {
         assert_eq!(own_title("The river rose - Paper", ""), "The river rose");
         assert_eq!(own_title("Paper | The river rose", "River rose"), "The river rose");
         assert_eq!(own_title("abi_x - The Unstable Book", "The abi_x feature"), "abi_x");
+        let title = "How the river rose - Paper - A flood elsewhere";
+        assert_eq!(own_title(title, "A flood elsewhere"), "How the river rose");
         assert_eq!(name("The  River\nrose!"), name("the river rose"));
         assert_eq!(name(" - "), 0);
     }

@@ -5,7 +5,7 @@ use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
 use crate::declared::Declared;
 use crate::evidence::gather;
-use crate::lang::{detect, stopwords};
+use crate::lang::{Scripts, detect, stopwords};
 use crate::parse::{ParseLimits, Truncation, parse};
 use crate::scan::scan;
 use crate::tokens::{Features, features};
@@ -185,7 +185,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     // The tree is most of what a page takes.
     drop(html);
     drop(text);
-    let language = detect(&sample(&page), page.lang.as_deref());
+    let scripts = Scripts::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = detect(&sample(&page), scripts, page.lang.as_deref());
     page.unhide();
     let choices = choose(&page, stopwords(language));
 
@@ -281,7 +282,8 @@ pub fn evidence(
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits);
-    let language = detect(&sample(&page), page.lang.as_deref());
+    let scripts = Scripts::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = detect(&sample(&page), scripts, page.lang.as_deref());
     page.unhide();
     let votes = vote(&page, stopwords(language));
     let mut rows = Vec::with_capacity(page.blocks.len());
@@ -306,7 +308,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             .unwrap_or_default()
             .to_owned(),
         heading: String::new(),
-        language: detect(&text, None),
+        language: detect(&text, Scripts::of([&*text]), None),
         text: text.trim().to_owned(),
         blocks,
         links: Vec::new(),

@@ -78,22 +78,52 @@ pub(crate) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
-/// The language of a text as a two-letter code, or `""` when it cannot be told. `declared` is the
-/// page's own `lang`; it decides only where the text is too short or the detector unsure.
-pub(crate) fn detect(text: &str, declared: Option<&str>) -> &'static str {
+/// How much of a page is written in which kind of script.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Scripts {
+    han: usize,
+    kana: usize,
+    /// Words of all others.
+    words: usize,
+}
+
+impl Scripts {
+    pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut scripts = Self::default();
+        for text in texts {
+            let mut inside = false;
+            for c in text.chars() {
+                let (han, kana) = (is_han(c), is_kana(c));
+                let letter = !han && !kana && c.is_alphabetic();
+                scripts.han += usize::from(han);
+                scripts.kana += usize::from(kana);
+                scripts.words += usize::from(letter && !inside);
+                inside = letter;
+            }
+        }
+        scripts
+    }
+
+    /// A character stands for about a word, so that code and names between them do not make a page
+    /// another language's.
+    fn language(self) -> Option<&'static str> {
+        let both = self.han + self.kana;
+        (both > self.words).then(|| if self.kana * 20 > both { "ja" } else { "zh" })
+    }
+}
+
+/// The language of a text as a two-letter code, or `""` when it cannot be told. `scripts` is of the
+/// whole page; `declared` is its own `lang`, which decides only where the text is too short or the
+/// detector unsure.
+pub(crate) fn detect(text: &str, scripts: Scripts, declared: Option<&str>) -> &'static str {
+    if let Some(language) = scripts.language() {
+        return language;
+    }
     let declared = declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
     let declared =
         || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
     let sample = text.get(..text.floor_char_boundary(SAMPLE)).unwrap_or(text);
-    let (mut han, mut kana, mut letters) = (0usize, 0usize, 0usize);
-    for c in sample.chars().filter(|c| c.is_alphabetic()) {
-        letters += 1;
-        han += usize::from(is_han(c));
-        kana += usize::from(is_kana(c));
-    }
-    if (han + kana) * 10 > letters * 3 {
-        return if kana * 20 > han + kana { "ja" } else { "zh" };
-    }
+    let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
     if letters < 20 {
         return declared().unwrap_or("");
     }
@@ -180,9 +210,19 @@ mod tests {
             ("今日は天気がよかったので、公園を散歩しました。", "ja"),
             ("", ""),
         ] {
-            assert_eq!(detect(text, None), expected, "{text}");
+            assert_eq!(detect(text, Scripts::of([text]), None), expected, "{text}");
         }
-        assert_eq!(detect("Menu", Some("fr-CA")), "fr");
+        assert_eq!(detect("Menu", Scripts::default(), Some("fr-CA")), "fr");
+    }
+
+    #[test]
+    fn code_does_not_make_a_page_another_language() {
+        let code = "function render(element, options) { return element.create(options.name) } ";
+        let text = "这个函数根据选项创建一个元素，并把它返回给调用者。";
+        let page = [code, text];
+        assert_eq!(detect(&code.repeat(9), Scripts::of(page), None), "zh");
+        let english = "The word for river in the old songs is 江, and later 河, as every child knows.";
+        assert_eq!(detect(english, Scripts::of([english]), None), "en");
     }
 
     #[test]
