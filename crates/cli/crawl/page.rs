@@ -272,14 +272,31 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
-/// A name's tokens, hashed: spacing, case and punctuation do not matter.
+/// A name's tokens, hashed: spacing, case, punctuation and the number of a section do not matter.
 fn name(text: &str) -> u64 {
     let mut tokens = String::new();
-    hapax_extract::for_each_token(text, |token| {
+    hapax_extract::for_each_token(without_section(text), |token| {
         tokens.push_str(token);
         tokens.push(' ');
     });
     if tokens.is_empty() { 0 } else { HASH.hash(tokens.as_bytes()) }
+}
+
+/// A heading without `4.7. ` or `D.5. ` before it, which change from edition to edition. Without the
+/// last dot it may be a version.
+fn without_section(text: &str) -> &str {
+    let Some((section, rest)) = text.trim_start().split_once(char::is_whitespace) else {
+        return text;
+    };
+    let numbers = |part: &str| part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let letter = |part: &str| part.len() == 1 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    let mut parts = section.split('.').rev();
+    let dotted = parts.next() == Some("") && section.len() > 1;
+    let mut parts = parts.rev();
+    let first =
+        parts.next().is_some_and(|part| !part.is_empty() && (numbers(part) || letter(part)));
+    let others = parts.all(|part| !part.is_empty() && numbers(part));
+    if dotted && first && others && !rest.trim().is_empty() { rest } else { text }
 }
 
 #[cfg(test)]
@@ -295,5 +312,20 @@ mod tests {
         assert_eq!(own_title(title, "A flood elsewhere"), "How the river rose");
         assert_eq!(name("The  River\nrose!"), name("the river rose"));
         assert_eq!(name(" - "), 0);
+        for text in ["4.7. Check the files", "D.5. Check the files", "12. Check the files"] {
+            assert_eq!(without_section(text), "Check the files");
+        }
+        for text in [
+            "4.7 Check",
+            "2024. Check",
+            ". Check",
+            "4..7. Check",
+            "a.7. Check",
+            "4.7. ",
+            "",
+            "天.1. 空",
+        ] {
+            assert_eq!(without_section(text), text);
+        }
     }
 }

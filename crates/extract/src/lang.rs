@@ -221,7 +221,8 @@ mod tests {
         let text = "这个函数根据选项创建一个元素，并把它返回给调用者。";
         let page = [code, text];
         assert_eq!(detect(&code.repeat(9), Scripts::of(page), None), "zh");
-        let english = "The word for river in the old songs is 江, and later 河, as every child knows.";
+        let english =
+            "The word for river in the old songs is 江, and later 河, as every child knows.";
         assert_eq!(detect(english, Scripts::of([english]), None), "en");
     }
 
