@@ -113,8 +113,7 @@ impl Evidence {
         let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        let title = own_title(&document.title, &document.heading);
-        let names = [name(&document.heading), name(title)];
+        let names = document.names(|bytes| HASH.hash(bytes));
         Self { basis, fingerprint, sketch, names, numbers }
     }
 
@@ -185,34 +184,6 @@ pub(crate) fn site_of(url: Option<&Url>, key: &[u8]) -> u64 {
         Some(url) if url.scheme() == "file" => HASH.hash(b"file:"),
         _ => HASH.hash(key),
     }
-}
-
-/// The title without the site's name: titles begin with what is their own, but where the heading
-/// speaks of a later part and not of the first.
-fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
-    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
-    let mut parts = vec![title];
-    for joint in JOINTS {
-        parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
-    }
-    let theirs = tokens(heading);
-    let shared = |part: &str| tokens(part).iter().filter(|word| theirs.contains(word)).count();
-    let first = parts.first().copied().unwrap_or(title);
-    if shared(first) > 0 {
-        return first;
-    }
-    let best = parts.into_iter().rev().max_by_key(|part| shared(part));
-    best.filter(|part| shared(part) > 0).unwrap_or(first)
-}
-
-/// A name's tokens, hashed: spacing, case and punctuation do not matter.
-fn name(text: &str) -> u64 {
-    let mut joined = String::new();
-    for_each_token(text, |token| {
-        joined.push_str(token);
-        joined.push(' ');
-    });
-    if joined.is_empty() { 0 } else { HASH.hash(joined.as_bytes()) }
 }
 
 fn tokens(text: &str) -> Vec<String> {

@@ -87,6 +87,12 @@ pub struct Policy {
     pub short_tokens: u32,
     /// Smallest similarity for short documents. Default 0.65.
     pub similarity_short: f64,
+    /// Documents with fewer tokens have little text, and what is compared is mostly the template. If
+    /// either has a name, they are different unless they are of one site and have the same names.
+    /// Default 15.
+    pub little_tokens: u32,
+    /// Smallest similarity for those. Default 0.7.
+    pub similarity_little: f64,
     /// Below so many tokens, two documents of one site are mostly template: they are different if
     /// their numbers conflict. Default 200.
     pub template_tokens: u32,
@@ -113,6 +119,8 @@ impl Default for Policy {
             similarity_same_site: 0.55,
             short_tokens: 50,
             similarity_short: 0.65,
+            little_tokens: 15,
+            similarity_little: 0.7,
             template_tokens: 200,
             similarity_template: 0.85,
             name_tokens: 400,
@@ -135,6 +143,9 @@ pub enum Rule {
     SameSite,
     /// One is short: [`Policy::similarity_short`].
     Short,
+    /// One has little text: [`Policy::similarity_little`], and only equal text is left where sites or
+    /// names differ.
+    Little,
     /// They are of one site, fairly short, and share no name: [`Policy::similarity_template`].
     Template,
     /// They are of one site, fairly short, and their numbers conflict: only equal text is left.
@@ -150,6 +161,7 @@ impl Rule {
             Self::OtherSite => "different sites",
             Self::SameSite => "the same site",
             Self::Short => "a short text",
+            Self::Little => "little text",
             Self::Template => "fairly short, one site, no name in common",
             Self::Numbers => "fairly short, one site, other numbers",
             Self::Name => "one site, other names",
@@ -177,7 +189,7 @@ impl Policy {
     /// counts; above 1 only equal text is left.
     pub fn rules(&self, a: Side<'_>, b: Side<'_>) -> Vec<(Rule, f64)> {
         let tokens = a.tokens.min(b.tokens);
-        let mut rules = Vec::with_capacity(4);
+        let mut rules = Vec::with_capacity(5);
         if a.site == b.site {
             rules.push((Rule::SameSite, self.similarity_same_site));
             if tokens < self.template_tokens {
@@ -198,6 +210,11 @@ impl Policy {
         }
         if tokens < self.short_tokens {
             rules.push((Rule::Short, self.similarity_short));
+        }
+        let named = is_named(a.names) || is_named(b.names);
+        if tokens < self.little_tokens && named {
+            let same = a.site == b.site && a.names == b.names;
+            rules.push((Rule::Little, if same { self.similarity_little } else { ONLY_EQUAL }));
         }
         rules
     }
@@ -248,6 +265,33 @@ fn shared_name(a: [u64; 2], b: [u64; 2]) -> bool {
 
 /// Both have a name, and none in common.
 fn named_differently(a: [u64; 2], b: [u64; 2]) -> bool {
-    let named = |names: [u64; 2]| names.iter().any(|name| *name != 0);
-    named(a) && named(b) && !shared_name(a, b)
+    is_named(a) && is_named(b) && !shared_name(a, b)
+}
+
+fn is_named(names: [u64; 2]) -> bool {
+    names.iter().any(|name| *name != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(tokens: u32, site: u64, names: [u64; 2]) -> Side<'static> {
+        Side { sketch: None, tokens, site, names, numbers: Numbers::default() }
+    }
+
+    #[test]
+    fn little_text_needs_one_site_and_the_same_names() {
+        let policy = Policy::default();
+        let ask = |a, b| policy.threshold(a, b);
+        let little = side(14, 1, [5, 6]);
+        assert_eq!(ask(little, side(14, 1, [5, 6])), policy.similarity_little);
+        assert_eq!(ask(little, side(900, 1, [5, 6])), policy.similarity_little);
+        for other in [side(14, 2, [5, 6]), side(14, 1, [5, 7]), side(14, 1, [0, 0])] {
+            assert!(ask(little, other) > 1.0 && ask(other, little) > 1.0, "{other:?}");
+        }
+        // Without names, and with a word more, it is a short text like any other.
+        assert_eq!(ask(side(14, 0, [0; 2]), side(14, 3, [0; 2])), policy.similarity_short);
+        assert_eq!(ask(side(15, 2, [5, 6]), side(15, 1, [5, 6])), policy.similarity_short);
+    }
 }

@@ -5,7 +5,7 @@ use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
 use crate::declared::Declared;
 use crate::evidence::gather;
-use crate::lang::{Scripts, detect, stopwords};
+use crate::lang::{Sample, stopwords};
 use crate::parse::{ParseLimits, Truncation, parse};
 use crate::scan::scan;
 use crate::tokens::{Features, features};
@@ -158,8 +158,11 @@ impl Document {
         }
         let text = format!("{}\n{}", self.title, self.visible());
         let mut all = features(&text, self.language, hash);
-        // Neither a sketch nor a distance may decide about a template: no shingles, few tokens.
-        all.shingles.clear();
+        // Few tokens tell the decision that this is a template; without a name nothing tells two
+        // pages of it apart, so there are no shingles either.
+        if self.title.is_empty() && self.heading.is_empty() {
+            all.shingles.clear();
+        }
         all.tokens = all.tokens.min(LITTLE_TEXT - 1);
         Basis { text, little: true, features: all }
     }
@@ -185,8 +188,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     // The tree is most of what a page takes.
     drop(html);
     drop(text);
-    let scripts = Scripts::of(page.blocks.iter().map(|block| block.text.as_str()));
-    let language = detect(&sample(&page), scripts, page.lang.as_deref());
+    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = whole.language(page.lang.as_deref());
     page.unhide();
     let choices = choose(&page, stopwords(language));
 
@@ -215,6 +218,10 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         .map(|block| block.text.as_str())
         .collect();
     document.text = kept.join("\n");
+    // What stands around the text may be longer, and of another language.
+    let own = Sample::of(kept);
+    let language =
+        if own == whole || own.is_small() { language } else { own.language(page.lang.as_deref()) };
     Document { language, charset: encoding.name(), charset_source, truncated, ..document }
 }
 
@@ -282,8 +289,8 @@ pub fn evidence(
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits);
-    let scripts = Scripts::of(page.blocks.iter().map(|block| block.text.as_str()));
-    let language = detect(&sample(&page), scripts, page.lang.as_deref());
+    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = whole.language(page.lang.as_deref());
     page.unhide();
     let votes = vote(&page, stopwords(language));
     let mut rows = Vec::with_capacity(page.blocks.len());
@@ -301,6 +308,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         .filter(|paragraph| !paragraph.is_empty())
         .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text, chance: 1.0 })
         .collect();
+    let language = Sample::of(blocks.iter().map(|block| block.text.as_str())).language(None);
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     Document {
         title: title
@@ -308,7 +316,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
             .unwrap_or_default()
             .to_owned(),
         heading: String::new(),
-        language: detect(&text, Scripts::of([&*text]), None),
+        language,
         text: text.trim().to_owned(),
         blocks,
         links: Vec::new(),
@@ -343,18 +351,6 @@ fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
 fn heading_of(block: &RawBlock) -> &str {
     let end = block.text.floor_char_boundary(MAX_HEADING);
     block.text.get(..end).unwrap_or_default()
-}
-
-/// The longest blocks first: they tell the language best.
-fn sample(page: &Page) -> String {
-    let mut longest: Vec<&str> = page.blocks.iter().map(|block| block.text.as_str()).collect();
-    longest.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    let mut sample = String::new();
-    for text in longest.into_iter().take(4) {
-        sample.push_str(text.get(..text.floor_char_boundary(400)).unwrap_or_default());
-        sample.push(' ');
-    }
-    sample
 }
 
 /// `5; url='x'`, in the spellings that browsers take.

@@ -100,8 +100,10 @@ fn a_page_with_little_text_says_so_and_is_compared_as_a_whole() {
         bytes.iter().fold(7u64, |h, b| h.wrapping_mul(31).wrapping_add(u64::from(*b)))
     };
     let basis = document.basis(hash);
-    assert!(basis.little && basis.text.contains("Item 7") && basis.features.shingles.is_empty());
+    assert!(basis.little && basis.text.contains("Item 7") && !basis.features.shingles.is_empty());
     assert!(basis.features.tokens < LITTLE_TEXT && basis.features.digest.is_some());
+    let nameless = read("<nav>Home News Sport</nav><p>Price: 7 coins</p>").basis(hash);
+    assert!(nameless.little && nameless.features.shingles.is_empty());
 }
 
 #[test]
@@ -247,4 +249,18 @@ fn paragraphs_of_plain_text_end_at_blank_lines_of_either_kind() {
     };
     assert_eq!(texts("one\ntwo\n\n\nthree\n"), ["one\ntwo", "three"]);
     assert_eq!(texts("one\r\ntwo\r\n\r\n\r\nthree\r\n"), ["one\r\ntwo", "three"]);
+}
+
+#[test]
+fn the_language_is_that_of_the_text_and_not_of_what_is_said_about_it() {
+    let text = "The river rose in the spring, and the people of the village moved up the hill. \
+                They stayed there until the water had gone, and then they built their houses anew.";
+    let article = format!("<article><h1>The river</h1><p>{text}</p><p>{text}</p></article>");
+    let comment =
+        "Das ist eine sehr schöne Geschichte, die mir meine Großmutter auch erzählt hat. ";
+    let comments =
+        format!("<aside class=comments><div class=comment>{}</div></aside>", comment.repeat(9));
+    let page = read(&format!("<title>The river</title>{article}{comments}"));
+    assert!(!page.text.contains("Geschichte"), "{}", page.text);
+    assert_eq!(page.language, "en");
 }

@@ -10,6 +10,11 @@ use whatlang::{Detector, Lang};
 const STOPWORDS: &str = include_str!("../data/stopwords.txt");
 /// So many bytes are shown to the detector; more does not make it surer, only slower.
 const SAMPLE: usize = 900;
+/// Of so many blocks, the longest ones, so many bytes each.
+const SAMPLED_BLOCKS: usize = 4;
+const SAMPLED_BLOCK: usize = 400;
+/// Bytes of a sample that may be mistaken.
+const SMALL: usize = 200;
 
 /// FNV-1a: the lists are fixed, so nobody can choose words that collide in them.
 #[derive(Clone, Copy, Debug)]
@@ -78,59 +83,75 @@ pub(crate) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
-/// How much of a page is written in which kind of script.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Scripts {
-    han: usize,
-    kana: usize,
-    /// Words of all others.
-    words: usize,
+/// What tells the language of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// The beginnings of the longest blocks.
+    text: String,
+    /// The language that the scripts tell by themselves.
+    by_script: Option<&'static str>,
 }
 
-impl Scripts {
+impl Sample {
+    /// # Complexity
+    /// Linear in the texts.
     pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut scripts = Self::default();
-        for text in texts {
-            let mut inside = false;
-            for c in text.chars() {
-                let (han, kana) = (is_han(c), is_kana(c));
-                let letter = !han && !kana && c.is_alphabetic();
-                scripts.han += usize::from(han);
-                scripts.kana += usize::from(kana);
-                scripts.words += usize::from(letter && !inside);
-                inside = letter;
-            }
+        let mut blocks: Vec<&str> = texts.into_iter().collect();
+        let by_script = by_script(&blocks);
+        blocks.sort_by_key(|text| std::cmp::Reverse(text.len()));
+        let mut text = String::new();
+        for block in blocks.into_iter().take(SAMPLED_BLOCKS) {
+            text.push_str(
+                block.get(..block.floor_char_boundary(SAMPLED_BLOCK)).unwrap_or_default(),
+            );
+            text.push(' ');
         }
-        scripts
+        text.truncate(text.floor_char_boundary(SAMPLE));
+        Self { text, by_script }
     }
 
-    /// A character stands for about a word, so that code and names between them do not make a page
-    /// another language's.
-    fn language(self) -> Option<&'static str> {
-        let both = self.han + self.kana;
-        (both > self.words).then(|| if self.kana * 20 > both { "ja" } else { "zh" })
+    /// Too little to be surer than a larger one.
+    pub(crate) const fn is_small(&self) -> bool {
+        self.text.len() < SMALL
+    }
+
+    /// The language as a two-letter code, or `""` when it cannot be told. `declared` is the page's
+    /// own `lang`; it decides only where the text is too short or the detector unsure.
+    pub(crate) fn language(&self, declared: Option<&str>) -> &'static str {
+        if let Some(language) = self.by_script {
+            return language;
+        }
+        let declared =
+            declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
+        let declared =
+            || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
+        if self.text.chars().filter(|c| c.is_alphabetic()).count() < 20 {
+            return declared().unwrap_or("");
+        }
+        match Detector::new().detect(&self.text) {
+            Some(info) if info.is_reliable() || declared().is_none() => code(info.lang()),
+            _ => declared().unwrap_or(""),
+        }
     }
 }
 
-/// The language of a text as a two-letter code, or `""` when it cannot be told. `scripts` is of the
-/// whole page; `declared` is its own `lang`, which decides only where the text is too short or the
-/// detector unsure.
-pub(crate) fn detect(text: &str, scripts: Scripts, declared: Option<&str>) -> &'static str {
-    if let Some(language) = scripts.language() {
-        return language;
+/// Chinese or Japanese, if most of the words are: a character stands for about a word, so that code
+/// and names between them do not make a page another language's.
+fn by_script(texts: &[&str]) -> Option<&'static str> {
+    let (mut han, mut kana, mut words) = (0usize, 0usize, 0usize);
+    for text in texts {
+        let mut inside = false;
+        for c in text.chars() {
+            let ideograph = is_han(c);
+            let syllable = is_kana(c);
+            let letter = !ideograph && !syllable && c.is_alphabetic();
+            han += usize::from(ideograph);
+            kana += usize::from(syllable);
+            words += usize::from(letter && !inside);
+            inside = letter;
+        }
     }
-    let declared = declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
-    let declared =
-        || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
-    let sample = text.get(..text.floor_char_boundary(SAMPLE)).unwrap_or(text);
-    let letters = sample.chars().filter(|c| c.is_alphabetic()).count();
-    if letters < 20 {
-        return declared().unwrap_or("");
-    }
-    match Detector::new().detect(sample) {
-        Some(info) if info.is_reliable() || declared().is_none() => code(info.lang()),
-        _ => declared().unwrap_or(""),
-    }
+    (han + kana > words).then(|| if kana * 20 > han + kana { "ja" } else { "zh" })
 }
 
 fn code(lang: Lang) -> &'static str {
@@ -210,9 +231,9 @@ mod tests {
             ("今日は天気がよかったので、公園を散歩しました。", "ja"),
             ("", ""),
         ] {
-            assert_eq!(detect(text, Scripts::of([text]), None), expected, "{text}");
+            assert_eq!(Sample::of([text]).language(None), expected, "{text}");
         }
-        assert_eq!(detect("Menu", Scripts::default(), Some("fr-CA")), "fr");
+        assert_eq!(Sample::of(["Menu"]).language(Some("fr-CA")), "fr");
     }
 
     #[test]
@@ -220,10 +241,19 @@ mod tests {
         let code = "function render(element, options) { return element.create(options.name) } ";
         let text = "这个函数根据选项创建一个元素，并把它返回给调用者。";
         let page = [code, text];
-        assert_eq!(detect(&code.repeat(9), Scripts::of(page), None), "zh");
+        assert_eq!(Sample::of(page).language(None), "zh");
         let english =
             "The word for river in the old songs is 江, and later 河, as every child knows.";
-        assert_eq!(detect(english, Scripts::of([english]), None), "en");
+        assert_eq!(Sample::of([english]).language(None), "en");
+    }
+
+    #[test]
+    fn the_longest_blocks_are_sampled() {
+        let long = "Das Wetter war schön, und wir gingen eine Stunde durch den Park. ".repeat(5);
+        let sample = Sample::of(["Home", &long, "Menu"]);
+        assert!(sample.text.starts_with("Das Wetter") && sample.text.len() <= SAMPLE);
+        assert_eq!((sample.language(Some("en")), sample.is_small()), ("de", false));
+        assert!(Sample::of(["Home"]).is_small());
     }
 
     #[test]

@@ -40,6 +40,7 @@ mod names;
 mod parse;
 mod recipe;
 mod scan;
+mod title;
 mod tokens;
 mod words;
 

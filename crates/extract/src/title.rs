@@ -1,0 +1,104 @@
+//! What a page calls itself: pages of one site with other names are seldom the same.
+
+use crate::Document;
+use crate::tokens::for_each_token;
+
+impl Document {
+    /// Hashes of the names of the page: its heading, and its title without the site's name. 0 where
+    /// there is none.
+    ///
+    /// # Complexity
+    /// Linear in heading and title.
+    pub fn names(&self, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
+        [name(&self.heading, &hash), name(own_title(&self.title, &self.heading), &hash)]
+    }
+}
+
+/// Sites seldom have a name of so many words: what begins a title so is the page's own, and a heading
+/// that says something else belongs to the comments or to the template.
+const SITE_WORDS: usize = 4;
+
+/// The title without the site's name: titles begin with what is their own, but where the heading
+/// speaks of a later part and not of the first, which is short.
+fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
+    const JOINTS: [&str; 7] = [" - ", " :: ", " | ", " – ", " — ", " · ", " » "];
+    let mut parts = vec![title];
+    for joint in JOINTS {
+        parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
+    }
+    let words = |text: &str| -> Vec<String> {
+        let mut words = Vec::new();
+        for_each_token(text, |token| words.push(token.to_owned()));
+        words
+    };
+    let theirs = words(heading);
+    let shared = |part: &str| words(part).iter().filter(|word| theirs.contains(word)).count();
+    let first = parts.first().copied().unwrap_or(title);
+    if shared(first) > 0 || words(first).len() >= SITE_WORDS {
+        return first;
+    }
+    let best = parts.into_iter().rev().max_by_key(|part| shared(part));
+    best.filter(|part| shared(part) > 0).unwrap_or(first)
+}
+
+/// A name's tokens, hashed: spacing, case, punctuation and the number of a section do not matter.
+fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> u64 {
+    let mut tokens = String::new();
+    for_each_token(without_section(text), |token| {
+        tokens.push_str(token);
+        tokens.push(' ');
+    });
+    if tokens.is_empty() { 0 } else { hash(tokens.as_bytes()) }
+}
+
+/// A heading without `4.7. ` or `D.5. ` before it, which change from edition to edition. Without the
+/// last dot it may be a version.
+fn without_section(text: &str) -> &str {
+    let Some((section, rest)) = text.trim_start().split_once(char::is_whitespace) else {
+        return text;
+    };
+    let numbers = |part: &str| part.len() <= 3 && part.bytes().all(|byte| byte.is_ascii_digit());
+    let letter = |part: &str| part.len() == 1 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    let mut parts = section.split('.').rev();
+    let dotted = parts.next() == Some("") && section.len() > 1;
+    let mut parts = parts.rev();
+    let first =
+        parts.next().is_some_and(|part| !part.is_empty() && (numbers(part) || letter(part)));
+    let others = parts.all(|part| !part.is_empty() && numbers(part));
+    if dotted && first && others && !rest.trim().is_empty() { rest } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name_of(text: &str) -> u64 {
+        name(text, |bytes| bytes.iter().fold(7, |h: u64, b| h.wrapping_mul(31) ^ u64::from(*b)))
+    }
+
+    #[test]
+    fn the_site_is_no_part_of_a_name_of() {
+        assert_eq!(own_title("The river rose - Paper", ""), "The river rose");
+        assert_eq!(own_title("Paper | The river rose", "River rose"), "The river rose");
+        assert_eq!(own_title("abi_x - The Unstable Book", "The abi_x feature"), "abi_x");
+        let title = "How the river rose - Paper - A flood elsewhere";
+        assert_eq!(own_title(title, "A flood elsewhere"), "How the river rose");
+        assert_eq!(name_of("The  River\nrose!"), name_of("the river rose"));
+        assert_eq!(name_of(" - "), 0);
+        for text in ["4.7. Check the files", "D.5. Check the files", "12. Check the files"] {
+            assert_eq!(without_section(text), "Check the files");
+        }
+        for text in [
+            "4.7 Check",
+            "2024. Check",
+            ". Check",
+            "4..7. Check",
+            "a.7. Check",
+            "4.7. ",
+            "",
+            "天.1. 空",
+        ] {
+            assert_eq!(without_section(text), text);
+        }
+    }
+}
