@@ -76,8 +76,8 @@ pub enum Found {
 /// For `n` values and `t` tables, `t * (2 + n * 8 / memory)` readings of the source, and `t * n`
 /// times the size of a bucket in comparisons. Memory: `memory_bytes` and the values of a part again,
 /// 256 KiB or one of 2,048 of all values, more where many share their leading bits; of the pairs only
-/// those of a bucket of at most 2,047 values. A layout that probes (a radius above 0) is replaced by the plain blocks of its
-/// distance.
+/// those of a bucket of at most 2,047 values. A layout that probes (a radius above 0) is replaced by
+/// the plain blocks of its distance.
 ///
 /// # References
 /// Manku, Jain, Das Sarma, WWW 2007, section 3.2 (the batch version).
