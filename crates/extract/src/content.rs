@@ -10,7 +10,7 @@ use crate::blocks::Page;
 use crate::evidence::gather;
 use crate::lang::StopList;
 use crate::measure::{Measure, measure};
-use crate::model::model;
+use crate::model::{Judge, model};
 
 /// Why a block was kept or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,8 +158,9 @@ pub(crate) struct Choice {
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
     let votes = vote(page, stopwords);
     let model = model();
-    let mut scores: Vec<i32> = Vec::with_capacity(page.blocks.len());
-    gather(page, &votes, |evidence| scores.push(model.score(evidence)));
+    let mut judge = Judge::new(model);
+    gather(page, &votes, |evidence| judge.push(evidence));
+    let scores = judge.finish();
     let sizes: Vec<u64> = votes.measures.iter().map(|m| m.tokens as u64).collect();
     let keep = model.keep(&scores, &sizes);
     let named =

@@ -220,8 +220,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     document.text = kept.join("\n");
     // What stands around the text may be longer, and of another language.
     let own = Sample::of(kept);
-    let language =
-        if own == whole || own.is_small() { language } else { own.language(page.lang.as_deref()) };
+    let same = own == whole || own.is_small() || own.speaks(language);
+    let language = if same { language } else { own.language(page.lang.as_deref()) };
     Document { language, charset: encoding.name(), charset_source, truncated, ..document }
 }
 

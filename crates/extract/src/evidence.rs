@@ -3,6 +3,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use foldhash::fast::RandomState;
+
 use crate::blocks::Page;
 use crate::content::{Reason, Votes, is_set};
 use crate::measure::Measure;
@@ -128,8 +130,8 @@ impl Row {
 /// Linear in blocks and elements, whatever their depth.
 pub(crate) fn gather(page: &Page, votes: &Votes, mut visit: impl FnMut(&Evidence)) {
     let mut subtrees = vec![Sums::default(); page.elements.len()];
-    let mut signatures: HashMap<u32, Sums> = HashMap::new();
-    let mut texts: HashMap<&str, u32> = HashMap::new();
+    let mut signatures: HashMap<u32, Sums, RandomState> = HashMap::default();
+    let mut texts: HashMap<&str, u32, RandomState> = HashMap::default();
     let mut whole = Sums::default();
     let signature =
         |element: usize| page.elements.get(element).map_or(0, |element| element.signature);
@@ -154,7 +156,7 @@ pub(crate) fn gather(page: &Page, votes: &Votes, mut visit: impl FnMut(&Evidence
     let kept = votes.reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Text);
     let (first_kept, last_kept) =
         kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
-    let title_words: HashSet<&str> = words(&page.title).collect();
+    let title_words: HashSet<&str, RandomState> = words(&page.title).collect();
     let container_sums = subtrees.get(votes.container).copied().unwrap_or_default();
 
     let ways = ways(page, votes);
@@ -279,7 +281,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Share of a short text's words that stand in the title.
-fn shared(title: &HashSet<&str>, text: &str) -> f64 {
+fn shared(title: &HashSet<&str, RandomState>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
     for word in words(text).take(40) {
         all += 1;

@@ -1,7 +1,7 @@
 //! What is counted in one block of text.
 
 use crate::blocks::RawBlock;
-use crate::lang::{StopList, is_cjk, is_function_character, is_kana};
+use crate::lang::{StopList, is_cjk, is_function_character, is_kana, is_letter, lowered};
 
 /// What is counted in one block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,71 +25,116 @@ pub(crate) struct Measure {
 }
 
 pub(crate) fn measure(block: &RawBlock, stopwords: Option<&StopList>) -> Measure {
-    let (mut chars, mut cjk, mut function, mut kana) = (0usize, 0usize, 0usize, 0usize);
-    let (mut digits, mut marks, mut capitals, mut last) = (0, 0, 0, ' ');
-    for c in block.text.chars().filter(|c| !c.is_whitespace()) {
-        chars += 1;
-        digits += usize::from(c.is_ascii_digit());
-        marks += usize::from(is_sentence_mark(c));
-        last = c;
-        if is_cjk(c) {
-            cjk += 1;
-            kana += usize::from(is_kana(c));
-            function += usize::from(is_function_character(c));
-        }
-    }
-    let link_density = block.link_chars as f64 / chars.max(1) as f64;
-    let heading = block.heading > 0;
-    let ends_sentence =
-        matches!(last, '.' | '!' | '?' | '。' | '！' | '？' | '…' | '"' | '”' | '」' | ':' | '：');
+    let counts = if block.text.is_ascii() {
+        ascii(&block.text, stopwords)
+    } else {
+        unicode(&block.text, stopwords)
+    };
+    let Counts { chars, cjk, function, kana, .. } = counts;
+    let ends_sentence = matches!(
+        counts.last,
+        '.' | '!' | '?' | '。' | '！' | '？' | '…' | '"' | '”' | '」' | ':' | '：'
+    );
     let measure = Measure {
-        link_density,
-        heading,
+        link_density: block.link_chars as f64 / chars.max(1) as f64,
+        heading: block.heading > 0,
         chars,
-        digits,
-        marks,
+        digits: counts.digits,
+        marks: counts.marks,
         ends_sentence,
         ..Measure::default()
     };
-    if cjk * 10 > chars * 3 {
+    if counts.is_cjk() {
         // About two characters a word; kana are function words nine times in ten.
         let words = cjk as f64 / 1.6;
         let stopwords = if kana * 10 > cjk { kana as f64 * 0.5 } else { function as f64 * 1.4 };
         return Measure { words, stopwords, dense: 0.2, fair: 0.12, tokens: cjk, ..measure };
     }
-    let mut words = 0f64;
-    let mut found = 0f64;
-    let mut lower = String::new();
-    for word in block.text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()) {
-        words += 1.0;
-        capitals += usize::from(word.starts_with(char::is_uppercase));
-        if let Some(list) = stopwords {
-            lower.clear();
-            if word.is_ascii() {
-                lower.push_str(word);
-                lower.make_ascii_lowercase();
-            } else {
-                let straight = |c| if c == '’' { '\'' } else { c };
-                lower.extend(word.chars().flat_map(char::to_lowercase).map(straight));
-            }
-            if list.contains(lower.as_str()) {
-                found += 1.0;
-            }
-        }
-    }
+    let words = counts.words as f64;
     // A language without a list: every word counts a little.
-    let found = if stopwords.is_some() { found } else { words * 0.4 };
-    let tokens = words as usize + cjk;
-    Measure { words, stopwords: found, dense: 0.35, fair: 0.30, capitals, tokens, ..measure }
+    let stopwords = if stopwords.is_some() { counts.found as f64 } else { words * 0.4 };
+    let tokens = counts.words + cjk;
+    let capitals = counts.capitals;
+    Measure { words, stopwords, dense: 0.35, fair: 0.30, capitals, tokens, ..measure }
 }
 
-fn is_letter(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_alphanumeric() || c == '\''
-    } else {
-        c.is_alphanumeric() || c == '’'
+/// What is counted character by character.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    chars: usize,
+    digits: usize,
+    marks: usize,
+    cjk: usize,
+    function: usize,
+    kana: usize,
+    /// The last character that is no white space.
+    last: char,
+    /// Words, and how many begin with a capital and are in the list; not in a block of ideographs.
+    words: usize,
+    capitals: usize,
+    found: usize,
+}
+
+impl Counts {
+    const fn is_cjk(&self) -> bool {
+        self.cjk * 10 > self.chars * 3
     }
 }
+
+fn unicode(text: &str, stopwords: Option<&StopList>) -> Counts {
+    let mut counts = Counts { last: ' ', ..Counts::default() };
+    for c in text.chars().filter(|c| !c.is_whitespace()) {
+        counts.chars += 1;
+        counts.digits += usize::from(c.is_ascii_digit());
+        counts.marks += usize::from(is_sentence_mark(c));
+        counts.last = c;
+        if is_cjk(c) {
+            counts.cjk += 1;
+            counts.kana += usize::from(is_kana(c));
+            counts.function += usize::from(is_function_character(c));
+        }
+    }
+    if counts.is_cjk() {
+        return counts;
+    }
+    let mut lower = String::new();
+    for word in text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()) {
+        counts.words += 1;
+        counts.capitals += usize::from(word.starts_with(char::is_uppercase));
+        let found = stopwords.is_some_and(|list| list.contains(lowered(word, &mut lower)));
+        counts.found += usize::from(found);
+    }
+    counts
+}
+
+/// The same of ASCII, byte by byte.
+fn ascii(text: &str, stopwords: Option<&StopList>) -> Counts {
+    let bytes = text.as_bytes();
+    let mut counts = Counts { last: ' ', ..Counts::default() };
+    for byte in bytes {
+        // The vertical tab is white space to Unicode alone.
+        counts.chars += usize::from(!matches!(byte, b' ' | b'\t'..=b'\r'));
+        counts.digits += usize::from(byte.is_ascii_digit());
+        counts.marks += usize::from(matches!(byte, b',' | b'.' | b';' | b'!' | b'?'));
+    }
+    counts.last = text.trim_end().chars().next_back().unwrap_or(' ');
+    let mut room = [0; LONGEST];
+    for word in bytes
+        .split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'\''))
+        .filter(|word| !word.is_empty())
+    {
+        counts.words += 1;
+        counts.capitals += usize::from(word.first().is_some_and(u8::is_ascii_uppercase));
+        let (Some(list), Some(lower)) = (stopwords, room.get_mut(..word.len())) else { continue };
+        lower.copy_from_slice(word);
+        lower.make_ascii_lowercase();
+        counts.found += usize::from(str::from_utf8(lower).is_ok_and(|word| list.contains(word)));
+    }
+    counts
+}
+
+/// No word of a list is longer.
+const LONGEST: usize = 32;
 
 fn is_sentence_mark(c: char) -> bool {
     matches!(
@@ -120,5 +165,27 @@ impl Measure {
         } else {
             0.0
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lang::stopwords;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn bytes_are_counted_as_characters_are(text in "[ -~\t\r\n\x0b\x0c\x1c-\x1f]{0,200}|([Tt]he|is|IN|a1|don't|[a-z]{30,34}|[ ,.;\"]){0,40}") {
+            let list = stopwords("en");
+            prop_assert_eq!(ascii(&text, list), unicode(&text, list));
+            prop_assert_eq!(ascii(&text, None), unicode(&text, None));
+        }
+    }
+
+    #[test]
+    fn no_word_of_a_list_is_longer_than_what_is_looked_up() {
+        let data = include_str!("../data/stopwords.txt");
+        assert!(data.split([' ', '\n']).all(|word| word.len() <= LONGEST));
     }
 }

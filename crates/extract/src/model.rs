@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use crate::evidence::Evidence;
+use crate::evidence::{EVIDENCE, Evidence};
 
 const WEIGHTS: &str = include_str!("../data/blocks.model");
 
@@ -14,28 +14,42 @@ const WEIGHTS: &str = include_str!("../data/blocks.model");
 const STEP: i32 = 100;
 const FIRST: i32 = -6000;
 
-/// Small, for the trees are walked for every block of every page.
+/// The most leaves of a tree.
+const LEAVES: usize = 16;
+
+/// Blocks that are judged side by side, in vectors.
+const BLOCKS: usize = 16;
+/// Of each value, what it is for each of these blocks.
+type Side = [[f32; BLOCKS]; EVIDENCE];
+
+/// A question to one value. Of a tree all are asked, which many blocks can be at once: cheaper than
+/// to follow for each the few that lead to its leaf, for where those lie cannot be foretold.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// What the value is compared with; in a leaf its score.
+    /// What the value is compared with.
     threshold: f32,
-    /// How far behind it lies what follows at or below the threshold, and above it; nothing
-    /// follows a leaf.
-    skips: [u16; 2],
     /// The value that is compared.
-    feature: u8,
+    feature: u16,
+    /// The leaves on the side below, none of which is left when the value is above.
+    below: u32,
 }
 
-/// Trees that are walked side by side: the way through one is a chain of waits.
-const SIDE_BY_SIDE: usize = 8;
+impl Node {
+    /// Nothing is above it.
+    const NONE: Self = Self { threshold: f32::INFINITY, feature: 0, below: 0 };
+}
+
+/// The leaves of a tree are numbered from left, and the first that is left over is the one
+/// (QuickScorer; Lucchese et al., SIGIR 2015).
+#[derive(Clone, Copy, Debug)]
+struct Tree {
+    nodes: [Node; LEAVES - 1],
+    scores: [i16; LEAVES],
+}
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// All trees' nodes.
-    nodes: Vec<Node>,
-    roots: Vec<usize>,
-    /// The most steps from a root to a leaf.
-    depth: usize,
+    trees: Vec<Tree>,
     /// For scores from [`FIRST`] on: how often such a block is text, in parts of 65,536.
     chances: Vec<u32>,
 }
@@ -54,38 +68,32 @@ impl Model {
             if let Some(chances) = line.strip_prefix("chances ") {
                 model.chances = chances.split(' ').filter_map(|c| c.parse().ok()).collect();
             } else if let Some(tree) = line.strip_prefix("tree ") {
-                model.roots.push(model.nodes.len());
-                let nodes: Vec<Node> = tree.split(' ').zip(0..).filter_map(node).collect();
-                model.depth = model.depth.max(depth(&nodes));
-                model.nodes.extend(nodes);
+                model.trees.extend(Tree::read(tree));
             }
         }
         model
     }
 
-    /// How much speaks for a block, in thousandths of a logit.
+    /// How much speaks for each block, in thousandths of a logit.
     ///
     /// # Complexity
-    /// One path in each tree.
-    pub(crate) fn score(&self, evidence: &Evidence) -> i32 {
-        let node = |at: usize| self.nodes.get(at).copied().unwrap_or(NOWHERE);
-        let mut score = 0;
-        for roots in self.roots.chunks(SIDE_BY_SIDE) {
-            let mut places = [usize::MAX; SIDE_BY_SIDE];
-            places.iter_mut().zip(roots).for_each(|(place, root)| *place = *root);
-            for _ in 0..self.depth {
-                for place in &mut places {
-                    let Node { threshold, skips, feature } = node(*place);
-                    let value = evidence.get(usize::from(feature)).copied().unwrap_or(0.0);
-                    // Without a branch: which way it goes cannot be foretold.
-                    let [below, above] = skips.map(usize::from);
-                    *place += if value > threshold { above } else { below };
+    /// Linear in the nodes of all trees.
+    fn score(&self, evidence: &Side) -> [i32; BLOCKS] {
+        let mut sum = [0; BLOCKS];
+        for Tree { nodes, scores } in &self.trees {
+            let mut left = [u32::MAX; BLOCKS];
+            for &Node { threshold, feature, below } in nodes {
+                let Some(values) = evidence.get(usize::from(feature)) else { continue };
+                for (left, value) in left.iter_mut().zip(values) {
+                    *left &= !(u32::from(*value > threshold).wrapping_neg() & below);
                 }
             }
-            // A leaf holds a whole number of thousandths, exact in 24 bits.
-            score += places.iter().map(|place| node(*place).threshold as i32).sum::<i32>();
+            for (sum, left) in sum.iter_mut().zip(left) {
+                let leaf = left.trailing_zeros() as usize % LEAVES;
+                *sum += scores.get(leaf).copied().map_or(0, i32::from);
+            }
         }
-        score
+        sum
     }
 
     /// How often a block of this score is text, in parts of 65,536.
@@ -124,39 +132,81 @@ impl Model {
     }
 }
 
+/// Scores block after block.
+pub(crate) struct Judge<'a> {
+    model: &'a Model,
+    waiting: Box<Side>,
+    count: usize,
+    scores: Vec<i32>,
+}
+
+impl<'a> Judge<'a> {
+    pub(crate) fn new(model: &'a Model) -> Self {
+        Self { model, waiting: Box::new([[0.0; BLOCKS]; EVIDENCE]), count: 0, scores: Vec::new() }
+    }
+
+    pub(crate) fn push(&mut self, evidence: &Evidence) {
+        for (slots, value) in self.waiting.iter_mut().zip(evidence) {
+            if let Some(slot) = slots.get_mut(self.count) {
+                *slot = *value;
+            }
+        }
+        self.count += 1;
+        if self.count == BLOCKS {
+            self.judge();
+        }
+    }
+
+    fn judge(&mut self) {
+        self.scores.extend(self.model.score(&self.waiting).into_iter().take(self.count));
+        self.count = 0;
+    }
+
+    /// Of each block pushed, in thousandths of a logit.
+    pub(crate) fn finish(mut self) -> Vec<i32> {
+        self.judge();
+        self.scores
+    }
+}
+
 /// A block is text with at least this chance, in parts of 65,536: one in ten.
 const MIN_CHANCE: u32 = 6_554;
 
-/// Of no tree.
-const NOWHERE: Node = Node { threshold: 0.0, skips: [0; 2], feature: 0 };
-
-/// A node and its place in its tree.
-fn node((text, at): (&str, u16)) -> Option<Node> {
-    let mut parts = text.split(':');
-    let first = parts.next()?;
-    let Some(threshold) = parts.next() else {
-        let score: i16 = first.parse().ok()?;
-        return Some(Node { threshold: f32::from(score), ..NOWHERE });
-    };
-    let mut skip = || parts.next()?.parse::<u16>().ok()?.checked_sub(at);
-    Some(Node {
-        threshold: at_most(threshold.parse().ok()?),
-        feature: first.parse().ok()?,
-        skips: [skip()?, skip()?],
-    })
-}
-
-/// The most steps from the first node to a leaf; children lie behind their node.
-fn depth(nodes: &[Node]) -> usize {
-    let mut below = vec![0; nodes.len()];
-    for (at, node) in nodes.iter().enumerate().rev() {
-        let followed = node.skips.iter().filter(|skip| **skip > 0);
-        let deepest = followed.filter_map(|skip| below.get(at + usize::from(*skip)).copied()).max();
-        if let (Some(slot), Some(deepest)) = (below.get_mut(at), deepest) {
-            *slot = deepest + 1;
+impl Tree {
+    /// Reads `feature:threshold:left:right` for a node and `score` for a leaf, each after its
+    /// parent; `None` for what is no tree, or one of too many leaves.
+    fn read(text: &str) -> Option<Self> {
+        let parts: Vec<Vec<&str>> = text.split(' ').map(|node| node.split(':').collect()).collect();
+        let mut tree = Self { nodes: [Node::NONE; LEAVES - 1], scores: [0; LEAVES] };
+        let (mut nodes, mut leaves) = (tree.nodes.iter_mut(), 0usize);
+        // From left to right, with the node whose left side each one ends.
+        let mut open: Vec<(usize, Option<(Node, u32)>)> = vec![(0, None)];
+        while let Some((at, closes)) = open.pop() {
+            if let Some((node, first)) = closes {
+                // What came since is its left side.
+                let below = u32::MAX.checked_shl(first)? & !u32::MAX.checked_shl(leaves as u32)?;
+                *nodes.next()? = Node { below, ..node };
+            }
+            match parts.get(at)?.as_slice() {
+                [score] => {
+                    *tree.scores.get_mut(leaves)? = score.parse().ok()?;
+                    leaves += 1;
+                }
+                [feature, threshold, left, right] => {
+                    let [left, right] = [left.parse().ok()?, right.parse().ok()?];
+                    if left <= at || right <= at {
+                        return None;
+                    }
+                    let threshold = at_most(threshold.parse().ok()?);
+                    let node = Node { threshold, feature: feature.parse().ok()?, ..Node::NONE };
+                    open.push((right, Some((node, leaves as u32))));
+                    open.push((left, None));
+                }
+                _ => return None,
+            }
         }
+        Some(tree)
     }
-    below.first().copied().unwrap_or(0)
 }
 
 /// The largest `f32` that is not above `threshold`: no value changes sides.
@@ -170,26 +220,77 @@ mod tests {
     use super::*;
     use crate::evidence::EVIDENCE;
 
+    /// The trees as they are written, walked from the root.
+    fn walked(text: &str, evidence: &Evidence) -> i32 {
+        let mut score = 0;
+        for tree in text.lines().filter_map(|line| line.strip_prefix("tree ")) {
+            let nodes: Vec<&str> = tree.split(' ').collect();
+            let mut at = 0;
+            loop {
+                let node = *nodes.get(at).unwrap();
+                let parts: Vec<&str> = node.split(':').collect();
+                let [feature, threshold, left, right] = *parts.as_slice() else {
+                    score += node.parse::<i32>().unwrap();
+                    break;
+                };
+                let value = evidence.get(feature.parse::<usize>().unwrap()).unwrap();
+                let value = f64::from(*value);
+                let below = value <= threshold.parse().unwrap();
+                at = if below { left } else { right }.parse().unwrap();
+            }
+        }
+        score
+    }
+
+    fn score(model: &Model, evidence: &Evidence) -> i32 {
+        let mut judge = Judge::new(model);
+        judge.push(evidence);
+        judge.finish().remove(0)
+    }
+
+    fn some_evidence(seed: u8) -> Evidence {
+        let mut evidence = [0.0; EVIDENCE];
+        for (at, value) in evidence.iter_mut().enumerate() {
+            *value =
+                f32::from((at as u8).wrapping_mul(37).wrapping_add(seed.wrapping_mul(29)) % 64)
+                    / 4.0;
+        }
+        evidence
+    }
+
     #[test]
     fn the_file_is_read_whole() {
         let model = model();
         let trees = WEIGHTS.lines().filter(|line| line.starts_with("tree ")).count();
-        let nodes: usize = WEIGHTS
-            .lines()
-            .filter_map(|line| line.strip_prefix("tree "))
-            .map(|tree| tree.split(' ').count())
-            .sum();
-        assert_eq!((model.roots.len(), model.nodes.len()), (trees, nodes));
-        assert!((4..16).contains(&model.depth), "{}", model.depth);
-        assert!(trees > 0 && model.chances.is_sorted() && model.chances.len() == 121);
-        for (number, &root) in model.roots.iter().enumerate() {
-            let end = model.roots.get(number + 1).copied().unwrap_or(nodes);
-            for (at, node) in model.nodes.get(root..end).unwrap().iter().enumerate() {
-                assert!(usize::from(node.feature) < EVIDENCE);
-                assert!(node.skips.iter().all(|&skip| root + at + usize::from(skip) < end));
-                assert!(node.skips == [0; 2] || !node.skips.contains(&0));
-            }
+        assert!(trees > 0 && model.trees.len() == trees);
+        assert!(model.chances.is_sorted() && model.chances.len() == 121);
+        let nodes = model.trees.iter().flat_map(|tree| tree.nodes);
+        assert!(nodes.clone().all(|node| usize::from(node.feature) < EVIDENCE));
+        assert!(nodes.filter(|node| node.threshold < f32::INFINITY).count() > trees * LEAVES / 2);
+    }
+
+    #[test]
+    fn all_questions_lead_to_the_leaf_that_a_walk_leads_to() {
+        for count in [0, 1, BLOCKS - 1, BLOCKS, 251] {
+            let blocks: Vec<Evidence> = (0..count).map(|seed| some_evidence(seed as u8)).collect();
+            let mut judge = Judge::new(model());
+            blocks.iter().for_each(|evidence| judge.push(evidence));
+            let walked: Vec<i32> = blocks.iter().map(|block| walked(WEIGHTS, block)).collect();
+            assert_eq!(judge.finish(), walked);
         }
+    }
+
+    #[test]
+    fn what_is_no_tree_is_left_out() {
+        let deep: Vec<String> =
+            (0..16).map(|i| format!("0:{i}:{}:{}", 2 * i + 1, 2 * i + 2)).collect();
+        let interleaved = deep.iter().map(|node| format!("{node} 1")).collect::<Vec<_>>().join(" ");
+        for text in
+            ["", "x", "0:1.5:1:2 3", "0:1:0:0", "0:1:1 2 3", "1:2:3:4:5", "70000", &interleaved]
+        {
+            assert!(Tree::read(text).is_none(), "{text}");
+        }
+        assert!(Tree::read("0:1.5:1:2 3 4").is_some());
     }
 
     #[test]
@@ -212,28 +313,19 @@ mod tests {
         let model = Model::read("# x\ntree 0:1.5:1:2 -10 20\ntree 1:0.1:1:4 0:3.0:2:3 1 2 300\n");
         let mut evidence = [0.0; EVIDENCE];
         evidence[0] = 1.5;
-        assert_eq!(model.score(&evidence), -10 + 1);
+        assert_eq!(score(&model, &evidence), -10 + 1);
         evidence[0] = 1.5f32.next_up();
-        assert_eq!(model.score(&evidence), 20 + 1);
+        assert_eq!(score(&model, &evidence), 20 + 1);
         evidence[0] = 4.0;
-        assert_eq!(model.score(&evidence), 20 + 2);
+        assert_eq!(score(&model, &evidence), 20 + 2);
         // As f32 a tenth is more than a tenth.
         evidence[1] = 0.1;
-        assert_eq!(model.score(&evidence), 20 + 300);
+        assert_eq!(score(&model, &evidence), 20 + 300);
     }
 
     #[test]
     fn golden_score_holds_as_long_as_the_recipe() {
-        let scores: Vec<i32> = (0..8u8)
-            .map(|seed| {
-                let mut evidence = [0.0; EVIDENCE];
-                for (at, value) in evidence.iter_mut().enumerate() {
-                    *value =
-                        f32::from((at as u8).wrapping_mul(37).wrapping_add(seed * 29) % 64) / 4.0;
-                }
-                model().score(&evidence)
-            })
-            .collect();
+        let scores: Vec<i32> = (0..8).map(|seed| score(model(), &some_evidence(seed))).collect();
         assert_eq!(
             scores, GOLDEN,
             "texts, and so fingerprints, would be others: name a new recipe"
