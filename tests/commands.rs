@@ -129,7 +129,7 @@ fn stored_pages_take_the_same_way() {
     write(&folder.join("a.html"), format!("<title>A</title><p>{}</p>", prose(1, 9)));
     write(
         &folder.join("b.html"),
-        format!("<title>B</title><div>Ad</div><p>{}</p><p>End.</p>", prose(1, 9)),
+        format!("<title>A</title><div>Ad</div><p>{}</p><p>End.</p>", prose(1, 9)),
     );
     write(&folder.join("c.txt"), prose(2, 9));
     let args = ["pages", folder.to_str().unwrap()];

@@ -1,25 +1,35 @@
 //! Prints what the decision about each block of some pages looks at, one page a line: the input of
-//! `scripts/train-blocks`.
+//! `scripts/train-blocks`. Reads a line a page, its path and the scores that first looks gave its
+//! blocks.
 //!
 //! ```text
-//! cargo run --release -p hapax-extract --example evidence -- PAGES/*.html.gz > evidence.jsonl
+//! echo '{"path": "page.html.gz", "looks": []}' | cargo run --release -p hapax-extract --example evidence
 //! ```
 
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 
 use hapax_extract::{Limits, evidence};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for path in std::env::args().skip(1) {
-        let mut body = std::fs::read(&path)?;
+    for line in std::io::stdin().lock().lines() {
+        let page: serde_json::Value = serde_json::from_str(&line?)?;
+        let path = page["path"].as_str().ok_or("a page without a path")?;
+        let looks: Vec<Vec<i32>> = serde_json::from_value(page["looks"].clone())?;
+        let mut body = std::fs::read(path)?;
         if path.ends_with(".gz") {
             let packed = std::mem::take(&mut body);
             flate2::read::MultiGzDecoder::new(&packed[..]).read_to_end(&mut body)?;
         }
-        let blocks: Vec<_> = evidence(None, &body, &Limits::default())
+        let blocks: Vec<_> = evidence(None, &body, &Limits::default(), &looks)
             .into_iter()
-            .map(|(text, values)| serde_json::json!({ "text": text, "values": values }))
+            .map(|block| {
+                if looks.is_empty() {
+                    serde_json::json!({ "text": block.text, "values": block.values })
+                } else {
+                    serde_json::json!(block.contexts)
+                }
+            })
             .collect();
         writeln!(out, "{}", serde_json::json!({ "path": path, "blocks": blocks }))?;
     }

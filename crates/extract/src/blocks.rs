@@ -94,6 +94,24 @@ impl Page {
         below
     }
 
+    /// Adds what `values` holds of each element to its parent's, from the leaves up.
+    ///
+    /// # Complexity
+    /// Linear in the elements.
+    pub(crate) fn carry_up<T>(&self, values: &mut [T], add: impl Fn(&mut T, &T)) {
+        for (at, element) in self.elements.iter().enumerate().skip(1).rev() {
+            // A parent comes before its children.
+            let Some((above, below)) = values.split_at_mut_checked(at) else { continue };
+            if let (Some(parent), Some(child)) = (above.get_mut(element.parent), below.first()) {
+                add(parent, child);
+            }
+        }
+    }
+
+    pub(crate) fn signature(&self, element: usize) -> u32 {
+        self.elements.get(element).map_or(0, |element| element.signature)
+    }
+
     /// Takes hidden text for shown where nearly nothing else is there.
     pub(crate) fn unhide(&mut self) {
         let bytes = |hidden| -> usize {

@@ -7,10 +7,9 @@
 //! `docs/quality.md` has the figures.
 
 use crate::blocks::Page;
-use crate::evidence::gather;
 use crate::lang::StopList;
 use crate::measure::{Measure, measure};
-use crate::model::{Judge, model};
+use crate::model::model;
 
 /// Why a block was kept or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +70,13 @@ pub(crate) struct Votes {
     /// Of each element, whether it lies in the container.
     pub(crate) inside: Vec<bool>,
     pub(crate) reasons: Vec<Reason>,
+}
+
+impl Votes {
+    /// Tokens of each block.
+    pub(crate) fn sizes(&self) -> Vec<u64> {
+        self.measures.iter().map(|m| m.tokens as u64).collect()
+    }
 }
 
 /// Function words vote for containers; names and links against.
@@ -158,10 +164,8 @@ pub(crate) struct Choice {
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
     let votes = vote(page, stopwords);
     let model = model();
-    let mut judge = Judge::new(model);
-    gather(page, &votes, |evidence| judge.push(evidence));
-    let scores = judge.finish();
-    let sizes: Vec<u64> = votes.measures.iter().map(|m| m.tokens as u64).collect();
+    let sizes = votes.sizes();
+    let scores = model.scores(page, &votes, &sizes);
     let keep = model.keep(&scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
@@ -200,14 +204,7 @@ fn sum_up(page: &Page, values: &[f64], alive: &[bool]) -> Vec<f64> {
             *sum += value;
         }
     }
-    // Children come after their parents, so one pass backwards carries everything up.
-    for index in (1..sums.len()).rev() {
-        let value = sums.get(index).copied().unwrap_or(0.0);
-        let parent = page.elements.get(index).map_or(0, |e| e.parent);
-        if let Some(sum) = sums.get_mut(parent) {
-            *sum += value;
-        }
-    }
+    page.carry_up(&mut sums, |parent, child| *parent += child);
     sums
 }
 

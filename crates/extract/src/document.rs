@@ -1,11 +1,15 @@
+use std::collections::HashSet;
+
 use url::Url;
 
 use crate::blocks::{self, Page, RawBlock};
 use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
+use crate::context::Surroundings;
 use crate::declared::Declared;
-use crate::evidence::gather;
+use crate::evidence::{Witness, words};
 use crate::lang::{Sample, stopwords};
+use crate::model::model;
 use crate::parse::{ParseLimits, Truncation, parse};
 use crate::scan::scan;
 use crate::tokens::{Features, features};
@@ -279,13 +283,24 @@ fn one_line(text: &str, limits: &Limits) -> String {
     line.get(..line.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned()
 }
 
-/// What the decision about each block looks at: its text, and the numbers that
-/// `scripts/train-blocks` fits the weights to.
+/// What the decision about a block looks at: what `scripts/train-blocks` fits the weights to.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The block's text.
+    pub text: String,
+    /// What the first look sees.
+    pub values: Vec<f32>,
+    /// What the second look sees besides, after each of the first looks given.
+    pub contexts: Vec<Vec<f32>>,
+}
+
+/// The evidence about each block of a page; `looks` holds scores of all its blocks, in thousandths.
 pub fn evidence(
     content_type: Option<&str>,
     body: &[u8],
     limits: &Limits,
-) -> Vec<(String, Vec<f32>)> {
+    looks: &[Vec<i32>],
+) -> Vec<Evidence> {
     let (text, ..) = decode(body, content_type);
     let (html, _) = parse(&text, &limits.parse);
     let mut page = blocks::collect(&html, limits);
@@ -293,9 +308,22 @@ pub fn evidence(
     let language = whole.language(page.lang.as_deref());
     page.unhide();
     let votes = vote(&page, stopwords(language));
+    let witness = Witness::new(&page, &votes);
     let mut rows = Vec::with_capacity(page.blocks.len());
-    gather(&page, &votes, |evidence| rows.push(evidence.to_vec()));
-    page.blocks.into_iter().zip(rows).map(|(block, row)| (block.text, row)).collect()
+    witness.each(|evidence| rows.push(evidence.to_vec()));
+    let sizes = votes.sizes();
+    let looks: Vec<Surroundings<'_>> = looks
+        .iter()
+        .map(|scores| Surroundings::new(&page, &witness, &sizes, scores, |s| model().chance(s)))
+        .collect();
+    let blocks = page.blocks.iter().zip(rows).enumerate();
+    blocks
+        .map(|(at, (block, values))| Evidence {
+            text: block.text.clone(),
+            values,
+            contexts: looks.iter().map(|look| look.of(at).to_vec()).collect(),
+        })
+        .collect()
 }
 
 /// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
@@ -331,20 +359,54 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
 }
 
 /// The first heading of the highest level, but for what is no part of the page itself: menus, and
-/// the site's own name, which ends the title of each of its pages. Without such a one the first.
+/// the site's own name, which ends the title of each of its pages. Where the title knows nothing of
+/// it, as of one over the comments, the first of those that the title knows best.
 fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
     const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
-    let level = page.blocks.iter().map(|b| b.heading).filter(|level| *level > 0).min()?;
-    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading == level);
     let title = page.title.trim();
     let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
     let site = site.min_by_key(|site| site.len()).unwrap_or_default();
-    let own = |block: &RawBlock, choice: &Choice| {
-        let away = [Reason::Structure, Reason::Hidden, Reason::Name];
-        !away.contains(&choice.reason) && block.text.trim() != site.trim()
+    let away = [Reason::Structure, Reason::Hidden, Reason::Name];
+    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading > 0);
+    let own: Vec<&RawBlock> = headings()
+        .filter(|(block, choice)| {
+            !away.contains(&choice.reason) && block.text.trim() != site.trim()
+        })
+        .map(|(block, _)| block)
+        .collect();
+    let first = |blocks: &[&'_ RawBlock]| {
+        let level = blocks.iter().map(|block| block.heading).min()?;
+        blocks.iter().position(|block| block.heading == level)
     };
-    let found = headings().find(|(block, choice)| own(block, choice));
-    found.or_else(|| headings().next()).map(|(block, _)| heading_of(block).to_owned())
+    let Some(mut main) = first(&own) else {
+        let all: Vec<&RawBlock> = headings().map(|(block, _)| block).collect();
+        return first(&all).and_then(|at| all.get(at)).map(|block| heading_of(block).to_owned());
+    };
+    let known: HashSet<String> = lowercase_words(title).collect();
+    let shares: Vec<f64> = own.iter().map(|block| share(&known, heading_of(block))).collect();
+    let share = |at: usize| shares.get(at).copied().unwrap_or_default();
+    if share(main) == 0.0 {
+        let best = (0..own.len()).filter(|at| share(*at) >= KNOWN_TO_TITLE);
+        main = best.reduce(|a, b| if share(b) > share(a) { b } else { a }).unwrap_or(main);
+    }
+    own.get(main).map(|block| heading_of(block).to_owned())
+}
+
+/// A heading of whose words the title has at least this share is one that the title knows.
+const KNOWN_TO_TITLE: f64 = 0.5;
+
+fn lowercase_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    words(text).map(str::to_lowercase)
+}
+
+/// The share of the words of a text that are known.
+fn share(known: &HashSet<String>, text: &str) -> f64 {
+    let (mut all, mut found) = (0u32, 0u32);
+    for word in lowercase_words(text) {
+        all += 1;
+        found += u32::from(known.contains(&word));
+    }
+    f64::from(found) / f64::from(all.max(1))
 }
 
 /// The text of a heading; the basis holds it beside the page's text.

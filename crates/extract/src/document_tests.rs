@@ -204,7 +204,14 @@ fn the_main_heading_is_the_pages_own() {
     );
     assert_eq!(page("The river - The Book", "<h1>The Book</h1>"), "The river");
     assert_eq!(page("The river", "<nav><h1>Contents</h1></nav>"), "The river");
-    assert_eq!(page("The river", "<h1>Before</h1>"), "Before");
+    // Comments may have headings of a higher level.
+    assert_eq!(page("The river", "<h1>Before</h1>"), "The river");
+    assert_eq!(page("Before", "<h1>Before</h1>"), "Before");
+    assert_eq!(page("Something else", "<h1>Before</h1>"), "Before");
+    let lower = read(&format!(
+        "<title>The river - The Book</title><h1>The Book</h1><h2>Other</h2><h3>The River</h3>{ARTICLE}"
+    ));
+    assert_eq!(lower.heading, "The River");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::measure::Measure;
 use crate::names::Marks;
 
 /// How many values describe a block.
-pub(crate) const EVIDENCE: usize = 84;
+pub(crate) const EVIDENCE: usize = 86;
 
 /// What describes one block, in the order of `push`es in [`gather`].
 pub(crate) type Evidence = [f32; EVIDENCE];
@@ -26,11 +26,14 @@ struct Sums {
     value: f64,
     blocks: f64,
     sentences: f64,
+    /// Blocks that speak of cookies.
+    cookies: f64,
 }
 
 impl Sums {
-    fn of(m: &Measure, value: f64) -> Self {
+    fn of(m: &Measure, value: f64, text: &str) -> Self {
         Self {
+            cookies: f64::from(u8::from(speaks_of_cookies(text))),
             words: m.words,
             stopwords: m.stopwords / m.fair.max(0.01),
             linked: m.words * m.link_density,
@@ -47,6 +50,7 @@ impl Sums {
         self.value += other.value;
         self.blocks += other.blocks;
         self.sentences += other.sentences;
+        self.cookies += other.cookies;
     }
 
     fn density(&self) -> f64 {
@@ -123,160 +127,211 @@ impl Row {
     }
 }
 
-/// Calls `visit` with the evidence of each block in turn: all of it at once would be most of what a
-/// page takes.
-///
-/// # Complexity
-/// Linear in blocks and elements, whatever their depth.
-pub(crate) fn gather(page: &Page, votes: &Votes, mut visit: impl FnMut(&Evidence)) {
-    let mut subtrees = vec![Sums::default(); page.elements.len()];
-    let mut signatures: HashMap<u32, Sums, RandomState> = HashMap::default();
-    let mut texts: HashMap<&str, u32, RandomState> = HashMap::default();
-    let mut whole = Sums::default();
-    let signature =
-        |element: usize| page.elements.get(element).map_or(0, |element| element.signature);
-    for ((block, m), value) in page.blocks.iter().zip(&votes.measures).zip(&votes.values) {
-        let sums = Sums::of(m, *value);
-        if let Some(subtree) = subtrees.get_mut(block.element) {
-            subtree.add(&sums);
-        }
-        signatures.entry(signature(block.element)).or_default().add(&sums);
-        *texts.entry(&block.text).or_default() += 1;
-        whole.add(&sums);
-    }
-    for index in (1..subtrees.len()).rev() {
-        let sums = subtrees.get(index).copied().unwrap_or_default();
-        let parent = page.elements.get(index).map_or(0, |element| element.parent);
-        if let Some(parent) = subtrees.get_mut(parent) {
-            parent.add(&sums);
-        }
-    }
-    let articles = page.elements.iter().filter(|element| element.article).count() as f64;
-    let best_signature = signatures.values().map(|sums| sums.value).fold(1.0, f64::max);
-    let kept = votes.reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Text);
-    let (first_kept, last_kept) =
-        kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
-    let title_words: HashSet<&str, RandomState> = words(&page.title).collect();
-    let container_sums = subtrees.get(votes.container).copied().unwrap_or_default();
+/// What the evidence about each block of a page is taken from.
+pub(crate) struct Witness<'a> {
+    page: &'a Page,
+    votes: &'a Votes,
+    /// Of each element and all below it, of each signature, and of all blocks.
+    subtrees: Vec<Sums>,
+    signatures: HashMap<u32, Sums, RandomState>,
+    whole: Sums,
+    /// How often each text stands on the page.
+    texts: HashMap<&'a str, u32, RandomState>,
+    articles: f64,
+    best_signature: f64,
+    /// Of the blocks that the votes would keep.
+    first_kept: usize,
+    last_kept: usize,
+    title_words: HashSet<&'a str, RandomState>,
+    ways: Vec<Way>,
+}
 
-    let ways = ways(page, votes);
-
-    let mut words_before = 0.0;
-    let mut heading_before = (0u8, usize::MAX);
-    for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
-        let mut row = Row { values: [0.0; EVIDENCE], at: 0 };
-        let element = page.elements.get(block.element).cloned().unwrap_or_default();
-        // The block itself.
-        row.push(m.words);
-        row.push(m.density());
-        row.push(m.link_density);
-        row.push(f64::from(block.links));
-        row.push(m.chars as f64 / m.words.max(1.0));
-        row.push(m.digits as f64 / m.chars.max(1) as f64);
-        row.push(m.marks as f64 / m.words.max(1.0));
-        row.push(m.capitals as f64 / m.words.max(1.0));
-        row.flag(m.ends_sentence);
-        row.push(f64::from(block.heading));
-        row.push(f64::from(element.tag as u8));
-        row.flag(m.fair < 0.2);
-        row.flag(block.hidden);
-        row.flag(block.structure);
-        row.flag(block.text.contains(['©', '®']) || block.text.contains("opyright"));
-        row.push(f64::from(texts.get(block.text.as_str()).copied().unwrap_or(1)));
-        row.push(shared(&title_words, &block.text));
-        // Where it stands.
-        row.push(at as f64);
-        row.push(words_before / whole.words.max(1.0));
-        row.push(f64::from(element.depth));
-        row.push(f64::from(heading_before.0));
-        row.push(if heading_before.1 == usize::MAX {
-            -1.0
-        } else {
-            (at - heading_before.1) as f64
-        });
-        // The page.
-        row.push(whole.words);
-        row.push(whole.density());
-        row.push(whole.link_density());
-        row.push(whole.blocks);
-        row.push(whole.value);
-        row.push(articles);
-        row.flag(page.kinds.article);
-        row.flag(page.kinds.forum);
-        row.flag(page.kinds.product);
-        row.flag(page.kinds.list);
-        // Its neighbours.
-        for step in [-1isize, 1, -2, 2] {
-            let neighbour = at.checked_add_signed(step).and_then(|at| votes.measures.get(at));
-            row.push(neighbour.map_or(-1.0, |m| m.words));
-            row.push(neighbour.map_or(-1.0, Measure::density));
-            row.push(neighbour.map_or(-1.0, |m| m.link_density));
-        }
-        // How the votes went.
-        row.push(match votes.reasons.get(at) {
-            Some(Reason::Text) => 0.0,
-            Some(Reason::OutsideRun | Reason::TrailingHeading) => 1.0,
-            Some(Reason::Links) => 2.0,
-            Some(Reason::OtherArticle) => 3.0,
-            Some(Reason::Name) => 4.0,
-            Some(Reason::OutsideContainer) => 5.0,
-            _ => 6.0,
-        });
-        row.push(votes.values.get(at).copied().unwrap_or(0.0));
-        row.push((first_kept as f64 - at as f64).max(0.0));
-        row.push((at as f64 - last_kept as f64).max(0.0));
-        let inside = is_set(&votes.inside, block.element);
-        row.flag(inside);
-        row.push(container_sums.words / whole.words.max(1.0));
-        row.push(container_sums.link_density());
-        row.push(container_sums.blocks);
-        // Its elements, from the inside out.
-        let up = ways.get(block.element).copied().unwrap_or(Way::START);
-        up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
-        row.push(f64::from(up.content));
-        row.push(f64::from(up.article));
-        let mut parents = [None; 3];
-        let mut above = block.element;
-        for slot in &mut parents {
-            if above == 0 {
-                break;
+impl<'a> Witness<'a> {
+    /// # Complexity
+    /// Linear in blocks and elements, whatever their depth.
+    pub(crate) fn new(page: &'a Page, votes: &'a Votes) -> Self {
+        let mut subtrees = vec![Sums::default(); page.elements.len()];
+        let mut signatures: HashMap<u32, Sums, RandomState> = HashMap::default();
+        let mut texts: HashMap<&str, u32, RandomState> = HashMap::default();
+        let mut whole = Sums::default();
+        for ((block, m), value) in page.blocks.iter().zip(&votes.measures).zip(&votes.values) {
+            let sums = Sums::of(m, *value, &block.text);
+            if let Some(subtree) = subtrees.get_mut(block.element) {
+                subtree.add(&sums);
             }
-            *slot = Some(above);
-            above = page.elements.get(above).map_or(0, |element| element.parent);
+            signatures.entry(page.signature(block.element)).or_default().add(&sums);
+            *texts.entry(&block.text).or_default() += 1;
+            whole.add(&sums);
         }
-        for number in 1..3 {
-            let sums =
-                parents.get(number).copied().flatten().and_then(|at| subtrees.get(at)).copied();
-            let sums = sums.unwrap_or_default();
+        page.carry_up(&mut subtrees, |parent, child| parent.add(child));
+        let kept = votes.reasons.iter().enumerate().filter(|(_, reason)| **reason == Reason::Text);
+        let (first_kept, last_kept) =
+            kept.fold((usize::MAX, 0), |(first, last), (at, _)| (first.min(at), last.max(at)));
+        Self {
+            page,
+            votes,
+            articles: page.elements.iter().filter(|element| element.article).count() as f64,
+            best_signature: signatures.values().map(|sums| sums.value).fold(1.0, f64::max),
+            first_kept,
+            last_kept,
+            title_words: words(&page.title).collect(),
+            ways: ways(page, votes),
+            subtrees,
+            signatures,
+            whole,
+            texts,
+        }
+    }
+
+    fn way(&self, element: usize) -> Way {
+        self.ways.get(element).copied().unwrap_or(Way::START)
+    }
+
+    /// The outermost element around `element` inside the container, or itself outside of it.
+    fn branch(&self, element: usize) -> usize {
+        if is_set(&self.votes.inside, element) { self.way(element).branch } else { element }
+    }
+
+    /// The elements whose blocks have most to say about those of `element`: its parent, that one's,
+    /// and its [`Self::branch`]. The root, where there is none.
+    pub(crate) fn kin(&self, element: usize) -> [usize; 3] {
+        let parent = |at: usize| self.page.elements.get(at).map_or(0, |element| element.parent);
+        [parent(element), parent(parent(element)), self.branch(element)]
+    }
+
+    /// Calls `visit` with the evidence of each block in turn: all of it at once would be most of
+    /// what a page takes.
+    ///
+    /// # Complexity
+    /// Linear in the blocks.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&Evidence)) {
+        let Self { page, votes, whole, .. } = self;
+        let sums_of = |at: usize| self.subtrees.get(at).copied().unwrap_or_default();
+        let container_sums = sums_of(votes.container);
+        let mut words_before = 0.0;
+        let mut heading_before = (0u8, usize::MAX);
+        for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
+            let mut row = Row { values: [0.0; EVIDENCE], at: 0 };
+            let element = page.elements.get(block.element).cloned().unwrap_or_default();
+            // The block itself.
+            row.push(m.words);
+            row.push(m.density());
+            row.push(m.link_density);
+            row.push(f64::from(block.links));
+            row.push(m.chars as f64 / m.words.max(1.0));
+            row.push(m.digits as f64 / m.chars.max(1) as f64);
+            row.push(m.marks as f64 / m.words.max(1.0));
+            row.push(m.capitals as f64 / m.words.max(1.0));
+            row.flag(m.ends_sentence);
+            row.push(f64::from(block.heading));
+            row.push(f64::from(element.tag as u8));
+            row.flag(m.fair < 0.2);
+            row.flag(block.hidden);
+            row.flag(block.structure);
+            row.flag(block.text.contains(['©', '®']) || block.text.contains("opyright"));
+            row.push(f64::from(self.texts.get(block.text.as_str()).copied().unwrap_or(1)));
+            row.push(shared(&self.title_words, &block.text));
+            // Where it stands.
+            row.push(at as f64);
+            row.push(words_before / whole.words.max(1.0));
+            row.push(f64::from(element.depth));
+            row.push(f64::from(heading_before.0));
+            row.push(if heading_before.1 == usize::MAX {
+                -1.0
+            } else {
+                (at - heading_before.1) as f64
+            });
+            // The page.
+            row.push(whole.words);
+            row.push(whole.density());
+            row.push(whole.link_density());
+            row.push(whole.blocks);
+            row.push(whole.value);
+            row.push(self.articles);
+            row.flag(page.kinds.article);
+            row.flag(page.kinds.forum);
+            row.flag(page.kinds.product);
+            row.flag(page.kinds.list);
+            // Its neighbours.
+            for step in [-1isize, 1, -2, 2] {
+                let neighbour = at.checked_add_signed(step).and_then(|at| votes.measures.get(at));
+                row.push(neighbour.map_or(-1.0, |m| m.words));
+                row.push(neighbour.map_or(-1.0, Measure::density));
+                row.push(neighbour.map_or(-1.0, |m| m.link_density));
+            }
+            // How the votes went.
+            row.push(match votes.reasons.get(at) {
+                Some(Reason::Text) => 0.0,
+                Some(Reason::OutsideRun | Reason::TrailingHeading) => 1.0,
+                Some(Reason::Links) => 2.0,
+                Some(Reason::OtherArticle) => 3.0,
+                Some(Reason::Name) => 4.0,
+                Some(Reason::OutsideContainer) => 5.0,
+                _ => 6.0,
+            });
+            row.push(votes.values.get(at).copied().unwrap_or(0.0));
+            row.push((self.first_kept as f64 - at as f64).max(0.0));
+            row.push((at as f64 - self.last_kept as f64).max(0.0));
+            let inside = is_set(&votes.inside, block.element);
+            row.flag(inside);
+            row.push(container_sums.words / whole.words.max(1.0));
+            row.push(container_sums.link_density());
+            row.push(container_sums.blocks);
+            // Its elements, from the inside out.
+            let up = self.way(block.element);
+            up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
+            row.push(f64::from(up.content));
+            row.push(f64::from(up.article));
+            let mut parents = [None; 3];
+            let mut above = block.element;
+            for slot in &mut parents {
+                if above == 0 {
+                    break;
+                }
+                *slot = Some(above);
+                above = page.elements.get(above).map_or(0, |element| element.parent);
+            }
+            for number in 1..3 {
+                let sums = parents.get(number).copied().flatten().map(sums_of).unwrap_or_default();
+                row.push(sums.words);
+                row.push(sums.density());
+                row.push(sums.link_density());
+                row.push(sums.blocks);
+                row.push(sums.value / whole.value.max(1.0));
+            }
+            let sums = sums_of(self.branch(block.element));
             row.push(sums.words);
+            row.push(sums.link_density());
+            row.push(sums.value / container_sums.value.max(1.0));
+            // All blocks in elements of the same kind.
+            let sums = self.signatures.get(&element.signature).copied().unwrap_or_default();
+            row.push(sums.blocks);
+            row.push(sums.words / whole.words.max(1.0));
             row.push(sums.density());
             row.push(sums.link_density());
-            row.push(sums.blocks);
-            row.push(sums.value / whole.value.max(1.0));
-        }
-        let branch = if inside { up.branch } else { block.element };
-        let sums = subtrees.get(branch).copied().unwrap_or_default();
-        row.push(sums.words);
-        row.push(sums.link_density());
-        row.push(sums.value / container_sums.value.max(1.0));
-        // All blocks in elements of the same kind.
-        let sums = signatures.get(&element.signature).copied().unwrap_or_default();
-        row.push(sums.blocks);
-        row.push(sums.words / whole.words.max(1.0));
-        row.push(sums.density());
-        row.push(sums.link_density());
-        row.push(sums.value / best_signature);
-        row.push(sums.sentences / sums.blocks.max(1.0));
-        debug_assert_eq!(row.at, EVIDENCE, "EVIDENCE is the number of pushes");
-        visit(&row.values);
-        words_before += m.words;
-        if block.heading > 0 {
-            heading_before = (block.heading, at);
+            row.push(sums.value / self.best_signature);
+            row.push(sums.sentences / sums.blocks.max(1.0));
+            // Consent is asked for in sentences, and on a short page in more than its text has.
+            row.flag(speaks_of_cookies(&block.text));
+            let [parent, ..] = self.kin(block.element);
+            let parent = sums_of(parent);
+            row.push(parent.cookies / parent.blocks.max(1.0));
+            debug_assert_eq!(row.at, EVIDENCE, "EVIDENCE is the number of pushes");
+            visit(&row.values);
+            words_before += m.words;
+            if block.heading > 0 {
+                heading_before = (block.heading, at);
+            }
         }
     }
 }
 
-fn words(text: &str) -> impl Iterator<Item = &str> {
+/// The word is the same in nearly all languages that use another for what is baked.
+fn speaks_of_cookies(text: &str) -> bool {
+    text.contains("ookie")
+}
+
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 

@@ -27,6 +27,7 @@ assert_eq!(document.links[0].url.as_str(), "http://a.example/dir/x");
 mod blocks;
 mod charset;
 mod content;
+mod context;
 mod declared;
 mod document;
 mod elements;
@@ -42,13 +43,14 @@ mod recipe;
 mod scan;
 mod title;
 mod tokens;
+mod trees;
 mod words;
 
 pub use charset::CharsetSource;
 pub use content::Reason;
 pub use document::{
-    Basis, Block, Document, Image, Limits, Link, RobotsMeta, evidence, extract, extract_plain,
-    links,
+    Basis, Block, Document, Evidence, Image, Limits, Link, RobotsMeta, evidence, extract,
+    extract_plain, links,
 };
 pub use parse::{ParseLimits, Truncation};
 pub use recipe::{Recipe, Tie};
