@@ -7,6 +7,7 @@ use scraper::{Html, Node};
 use crate::declared::Declared;
 use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
+use crate::feed::JSON_LD;
 use crate::names::{Marks, marks};
 
 /// A run of text between two block-level tags.
@@ -227,7 +228,7 @@ impl Walk<'_> {
             "img" if self.dropped + self.hidden + self.structure == 0 => self.image(element),
             "br" => self.current.text.push('\n'),
             "pre" => self.pre += 1,
-            "script" => self.in_json = element.attr("type") == Some("application/ld+json"),
+            "script" => self.in_json = element.attr("type") == Some(JSON_LD),
             _ => {}
         }
         let noscript = self.hidden > 0;

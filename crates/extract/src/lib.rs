@@ -32,6 +32,7 @@ mod declared;
 mod document;
 mod elements;
 mod evidence;
+mod feed;
 mod fold;
 mod foreign;
 mod lang;

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use ego_tree::NodeId;
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{
-    BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
-};
+use html5ever::tokenizer::{Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{
     ElementFlags, NodeOrText, QuirksMode, TreeBuilder, TreeBuilderOpts, TreeSink,
 };
 use html5ever::{Attribute, QualName, TokenizerResult};
 use scraper::{Html, HtmlTreeSink};
+
+use crate::feed::{Feed, Raw};
 
 /// Limits of one page's parse. html5ever is quadratic in depth, so a page of nothing but `<div>`
 /// would take half a minute without them.
@@ -83,7 +83,9 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
     // Nothing runs scripts here: what a page says in `<noscript>` is part of it.
     let options = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
     let started = Instant::now();
+    let feed = Feed::new(text);
     let gate = Gate {
+        feed: &feed,
         builder: TreeBuilder::new(sink, options),
         limits,
         started,
@@ -92,16 +94,10 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
         closed: Cell::new(None),
     };
     let tokenizer = Tokenizer::new(gate, TokenizerOpts::default());
-    let input = BufferQueue::default();
     let mut truncated = None;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
-        // A piece holds at least one character, for none is longer than PIECE.
-        rest = later;
-        input.push_back(StrTendril::from_slice(piece));
+    while let Some(input) = feed.piece(PIECE) {
         // Nothing is run or decoded anew, so every stop is followed by going on.
-        while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
+        while !matches!(tokenizer.feed(input), TokenizerResult::Done) {}
         let gate = &tokenizer.sink;
         gate.looked.set(gate.builder.sink.nodes.get());
         truncated = gate.closed.get().or_else(|| gate.builder.sink.exceeded(limits, started));
@@ -115,6 +111,7 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
 
 /// Between tokens and tree: once a limit is reached within a piece, no more of them pass.
 struct Gate<'a> {
+    feed: &'a Feed<'a>,
     builder: TreeBuilder<NodeId, CappedSink>,
     limits: &'a ParseLimits,
     started: Instant,
@@ -131,11 +128,17 @@ impl TokenSink for Gate<'_> {
         if self.closed.get().is_some() && !matches!(token, Token::EOFToken) {
             return TokenSinkResult::Continue;
         }
+        let mut raw = None;
         if let Token::TagToken(tag) = &mut token {
             // Here too, for the builder compares formatting elements by their attributes.
             tag.attrs.truncate(self.limits.max_attributes);
+            raw = Raw::of(tag);
         }
         let result = self.builder.process_token(token, line);
+        // Inside of SVG a style is no raw text.
+        if let (Some(raw), TokenSinkResult::RawData(_)) = (raw, &result) {
+            self.feed.skip(raw);
+        }
         let tokens = self.tokens.get().wrapping_add(1);
         self.tokens.set(tokens);
         let sink = &self.builder.sink;

@@ -3,15 +3,15 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
-    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 use html5ever::{LocalName, local_name};
 
 use crate::declared::Declared;
 use crate::document::Limits;
+use crate::feed::{Feed, Raw};
 use crate::foreign::Foreign;
 use crate::parse::Truncation;
 
@@ -23,20 +23,15 @@ const PIECE: usize = 65_536;
 /// # Complexity
 /// Linear in the text. Nesting costs nothing, for no tree is built.
 pub(crate) fn scan(text: &str, limits: &Limits) -> (Declared, String, Option<Truncation>) {
-    let sink = Sink { seen: RefCell::default(), limits };
+    let feed = Feed::new(text);
+    let sink = Sink { feed: &feed, seen: RefCell::default(), limits };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
-    let input = BufferQueue::default();
     let started = Instant::now();
     let mut truncated = None;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE.min(rest.len())));
-        // A piece holds at least one character, for none is longer than PIECE.
-        rest = later;
-        input.push_back(StrTendril::from_slice(piece));
+    while let Some(input) = feed.piece(PIECE) {
         // Nothing is run or decoded anew, so every stop is followed by going on.
         while !input.is_empty() {
-            let _ = tokenizer.feed(&input);
+            let _ = tokenizer.feed(input);
         }
         if started.elapsed() > limits.parse.max_time {
             truncated = Some(Truncation::Time);
@@ -58,6 +53,7 @@ struct Seen {
 }
 
 struct Sink<'a> {
+    feed: &'a Feed<'a>,
     seen: RefCell<Seen>,
     limits: &'a Limits,
 }
@@ -107,6 +103,9 @@ impl Sink<'_> {
         };
         seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
         let raw = raw(&tag.name).filter(|_| !foreign);
+        if let (Some(skipped), Some(_)) = (Raw::of(tag), raw) {
+            self.feed.skip(skipped);
+        }
         raw.map_or(TokenSinkResult::Continue, TokenSinkResult::RawData)
     }
 }

@@ -1,0 +1,178 @@
+//! A page's text on its way to the tokenizer: in pieces, and without what scripts and styles hold.
+//!
+//! html5ever goes through raw text character by character, and pages hold more of it than of
+//! anything else; nobody here reads it.
+
+use std::cell::Cell;
+
+use html5ever::Attribute;
+use html5ever::local_name;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, Tag, TagKind};
+
+pub(crate) struct Feed<'a> {
+    text: &'a str,
+    /// How much of it is in the queue or was.
+    handed: Cell<usize>,
+    queue: BufferQueue,
+}
+
+impl<'a> Feed<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, handed: Cell::new(0), queue: BufferQueue::default() }
+    }
+
+    /// Puts the next piece into the queue; `None` after the last one.
+    pub(crate) fn piece(&self, size: usize) -> Option<&BufferQueue> {
+        let rest = self.text.get(self.handed.get()..).filter(|rest| !rest.is_empty())?;
+        let end = rest.floor_char_boundary(size.min(rest.len()));
+        self.queue.push_back(StrTendril::from_slice(rest.get(..end)?));
+        self.handed.set(self.handed.get() + end);
+        Some(&self.queue)
+    }
+
+    /// Skips what the element of raw text holds that has just begun, up to its end tag.
+    ///
+    /// # Complexity
+    /// Linear in what is skipped.
+    pub(crate) fn skip(&self, raw: Raw) {
+        let mut waiting = 0;
+        while let Some(chunk) = self.queue.pop_front() {
+            waiting += chunk.len();
+        }
+        let at = self.handed.get().saturating_sub(waiting);
+        let rest = self.text.get(at..).unwrap_or_default();
+        self.handed.set(at + raw.length(rest));
+    }
+}
+
+/// An element whose content is raw text that nobody reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Raw {
+    Script,
+    Style,
+}
+
+impl Raw {
+    /// What a start tag begins, if the tokenizer goes on with raw text after it.
+    pub(crate) fn of(tag: &Tag) -> Option<Self> {
+        let named = |attribute: &Attribute| attribute.name.local == local_name!("type");
+        match tag.name {
+            _ if tag.kind != TagKind::StartTag => None,
+            // Where pages say what they are.
+            local_name!("script") if tag.attrs.iter().any(|a| named(a) && &*a.value == JSON_LD) => {
+                None
+            }
+            local_name!("script") => Some(Self::Script),
+            local_name!("style") => Some(Self::Style),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static [u8] {
+        match self {
+            Self::Script => b"script",
+            Self::Style => b"style",
+        }
+    }
+
+    /// Bytes before its end tag, or before what makes it harder to find: `<!--` in a script, in
+    /// which another script may begin and end (HTML, 13.2.5.4).
+    fn length(self, text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let name = self.name();
+        let stops = |at: &usize| {
+            let rest = bytes.get(at + 1..).unwrap_or_default();
+            if self == Self::Script && rest.starts_with(b"!--") {
+                return true;
+            }
+            let Some((named, after)) =
+                rest.strip_prefix(b"/").and_then(|r| r.split_at_checked(name.len()))
+            else {
+                return false;
+            };
+            named.eq_ignore_ascii_case(name)
+                && after.first().is_none_or(|byte| {
+                    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ' | b'/' | b'>')
+                })
+        };
+        memchr::memchr_iter(b'<', bytes).find(stops).unwrap_or(bytes.len())
+    }
+}
+
+/// The type of a script that holds no script.
+pub(crate) const JSON_LD: &str = "application/ld+json";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse::{ParseLimits, parse};
+    use html5ever::tendril::TendrilSink;
+    use html5ever::tree_builder::TreeBuilderOpts;
+    use html5ever::{ParseOpts, parse_document};
+    use proptest::prelude::*;
+    use scraper::{Html, HtmlTreeSink, Node};
+
+    /// All nodes but what scripts and styles hold, each with how deep it lies.
+    fn nodes(html: &Html) -> Vec<(usize, String)> {
+        let read = |node: ego_tree::NodeRef<'_, Node>| {
+            let element = node.parent().and_then(|parent| parent.value().as_element().cloned());
+            let skipped = element.is_some_and(|element| {
+                let json = element.attr("type") == Some(JSON_LD);
+                element.name() == "style" || element.name() == "script" && !json
+            });
+            let text = node.value().as_text().is_some();
+            (!(skipped && text)).then(|| (node.ancestors().count(), format!("{:?}", node.value())))
+        };
+        html.tree.root().descendants().filter_map(read).collect()
+    }
+
+    fn plain(text: &str) -> Html {
+        let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
+        let options = ParseOpts { tree_builder, ..Default::default() };
+        parse_document(HtmlTreeSink::new(Html::new_document()), options).one(text)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn only_what_scripts_and_styles_hold_is_missing(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "<script>", "<script src=x>", "</script>", "</SCRIPT >", "</script/x>", "</scriptx>", "</script",
+                "<style>", "</style>", "</style\n", "<!--", "-->", "<script type=application/ld+json>", "{\"a\":1}",
+                "<svg>", "</svg>", "<p>", "text", "<", "é", "\r\n", "\r", "&amp;", "<title>", "</title>", "<textarea>",
+                "</textarea>", "<noscript>", "</noscript>", "<template>", "</template>", "<table>", "<select>", "<math>",
+                "<body>", "</head>", "<head>", "<iframe>", "</iframe>", "<frameset>", "<plaintext>", "\0", "</", "/>",
+            ]), 0..30),
+            long in 0usize..2,
+        ) {
+            // Ends of pieces lie anywhere.
+            let mut text = " x".repeat(long * 8190);
+            text.extend(parts);
+            let (html, truncated) = parse(&text, &ParseLimits::default());
+            prop_assert!(truncated.is_none());
+            prop_assert_eq!(nodes(&html), nodes(&plain(&text)), "{:?}", text);
+        }
+    }
+
+    #[test]
+    fn what_scripts_hold_is_skipped() {
+        let script = "if (a < b) { document.write('<p>no</p>') } ".repeat(2000);
+        let page = format!("<p>before<script>{script}</script><style>{script}</style><p>after");
+        let (html, _) = parse(&page, &ParseLimits::default());
+        let text: String = html.root_element().text().collect();
+        assert_eq!(text, "beforeafter");
+        // Without an end it is all there is.
+        let (html, _) = parse(&format!("<p>before<script>{script}"), &ParseLimits::default());
+        assert_eq!(html.root_element().text().collect::<String>(), "before");
+        for (text, length) in [
+            ("", 0),
+            ("a < b </scripts> </ script> </Script>", 28),
+            ("a <!-- </script>", 2),
+            ("a </script", 2),
+        ] {
+            assert_eq!(Raw::Script.length(text), length, "{text}");
+        }
+        assert_eq!(Raw::Style.length("a <!-- </style x>"), 7);
+    }
+}
