@@ -223,6 +223,9 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
         for store in stores {
             copy(&bench.path(store), &bench.data().join(store));
         }
+        // What is made good is no damage.
+        let ahead = stores.contains(&"dedup");
+        assert_eq!(bench.run(&["check"]).contains("that a crash left there"), ahead, "{stores:?}");
         let output = bench.crawl(&seeds, &[]);
         assert_eq!(code(&output), 0, "{stores:?}: {}", text(&output.stderr));
         assert_eq!(outcome(&bench), undisturbed, "{stores:?}");

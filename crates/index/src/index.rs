@@ -262,6 +262,17 @@ impl Searcher {
         self.reader.searcher().num_docs()
     }
 
+    /// How many have a number of `first` or above.
+    ///
+    /// # Errors
+    /// From the reader.
+    pub fn count_from(&self, first: u64) -> Result<u64> {
+        let lower = Bound::Included(Term::from_field_u64(self.fields.id, first));
+        let found =
+            self.reader.searcher().search(&RangeQuery::new(lower, Bound::Unbounded), &Count);
+        found.map(|count| count as u64).map_err(|error| translate(&self.path, error))
+    }
+
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
