@@ -1,17 +1,16 @@
-use std::collections::HashSet;
-
 use url::Url;
 
-use crate::blocks::{self, Page, RawBlock};
+use crate::blocks;
 use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
-use crate::evidence::{Witness, words};
+use crate::evidence::Witness;
 use crate::lang::{Sample, stopwords};
 use crate::model::model;
 use crate::parse::{ParseLimits, Truncation, parse};
 use crate::scan::scan;
+use crate::title::{heading_of, main_heading};
 use crate::tokens::{Features, features};
 
 /// Limits of one page.
@@ -128,9 +127,6 @@ pub struct Document {
 
 /// A refresh after more seconds than this is a page that reloads, not a redirect.
 const MAX_REFRESH_SECONDS: f64 = 10.0;
-
-/// Bytes of a heading, far above any that is one.
-const MAX_HEADING: usize = 16_384;
 
 /// With fewer content words than this a page has little text of its own.
 const LITTLE_TEXT: u32 = 15;
@@ -356,63 +352,6 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         charset_source,
         truncated: None,
     }
-}
-
-/// The first heading of the highest level, but for what is no part of the page itself: menus, and
-/// the site's own name, which ends the title of each of its pages. Where the title knows nothing of
-/// it, as of one over the comments, the first of those that the title knows best.
-fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
-    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
-    let title = page.title.trim();
-    let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
-    let site = site.min_by_key(|site| site.len()).unwrap_or_default();
-    let away = [Reason::Structure, Reason::Hidden, Reason::Name];
-    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading > 0);
-    let own: Vec<&RawBlock> = headings()
-        .filter(|(block, choice)| {
-            !away.contains(&choice.reason) && block.text.trim() != site.trim()
-        })
-        .map(|(block, _)| block)
-        .collect();
-    let first = |blocks: &[&'_ RawBlock]| {
-        let level = blocks.iter().map(|block| block.heading).min()?;
-        blocks.iter().position(|block| block.heading == level)
-    };
-    let Some(mut main) = first(&own) else {
-        let all: Vec<&RawBlock> = headings().map(|(block, _)| block).collect();
-        return first(&all).and_then(|at| all.get(at)).map(|block| heading_of(block).to_owned());
-    };
-    let known: HashSet<String> = lowercase_words(title).collect();
-    let shares: Vec<f64> = own.iter().map(|block| share(&known, heading_of(block))).collect();
-    let share = |at: usize| shares.get(at).copied().unwrap_or_default();
-    if share(main) == 0.0 {
-        let best = (0..own.len()).filter(|at| share(*at) >= KNOWN_TO_TITLE);
-        main = best.reduce(|a, b| if share(b) > share(a) { b } else { a }).unwrap_or(main);
-    }
-    own.get(main).map(|block| heading_of(block).to_owned())
-}
-
-/// A heading of whose words the title has at least this share is one that the title knows.
-const KNOWN_TO_TITLE: f64 = 0.5;
-
-fn lowercase_words(text: &str) -> impl Iterator<Item = String> + '_ {
-    words(text).map(str::to_lowercase)
-}
-
-/// The share of the words of a text that are known.
-fn share(known: &HashSet<String>, text: &str) -> f64 {
-    let (mut all, mut found) = (0u32, 0u32);
-    for word in lowercase_words(text) {
-        all += 1;
-        found += u32::from(known.contains(&word));
-    }
-    f64::from(found) / f64::from(all.max(1))
-}
-
-/// The text of a heading; the basis holds it beside the page's text.
-fn heading_of(block: &RawBlock) -> &str {
-    let end = block.text.floor_char_boundary(MAX_HEADING);
-    block.text.get(..end).unwrap_or_default()
 }
 
 /// `5; url='x'`, in the spellings that browsers take.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::title::MAX_HEADING;
 use proptest::prelude::*;
 
 const ARTICLE: &str = "<p>When the river rose in the spring, the people of the village moved their animals to the \
@@ -146,11 +147,16 @@ fn large_pages_of_any_shape_are_read_in_time() {
         ("links", fill("<a href=/x>y</a> ")),
         ("articles", fill("<article><p>the text that it was in the end of it all</p></article>")),
         ("classes", fill("<div class='comment-share navBar related_post'>x</div>")),
-        ("headings", fill("<h1>the same</h1>")),
+        ("equal headings", fill("<h1>the same</h1>")),
         ("types", format!("<script type=application/ld+json>{}", fill("\"@type\":\"x\","))),
         ("unclosed", fill("<table><tr><td>")),
         ("attributes", fill("<p a=1 b=2 style='display : none' hidden>x")),
     ];
+    let headings = fill("<h2>one of them</h2>");
+    shapes.push(("headings", format!("<title>another</title><h1>first</h1>{headings}")));
+    shapes.push(("scripts", fill("<script><!--x--></script>")));
+    shapes.push(("styles", fill("<style></style>")));
+    shapes.push(("tags in a script", format!("<script>{}", fill("</scripts><! "))));
     shapes.push(("numbers", format!("<p>{}", fill("1,2.3 4:5 "))));
     let title: String = (0..800_000).map(|i| format!("{i} ")).collect();
     shapes

@@ -34,15 +34,27 @@ impl<'a> Feed<'a> {
     /// Skips what the element of raw text holds that has just begun, up to its end tag.
     ///
     /// # Complexity
-    /// Linear in what is skipped.
+    /// Linear in what is skipped: what waits behind it in the queue is not copied.
     pub(crate) fn skip(&self, raw: Raw) {
-        let mut waiting = 0;
+        let mut waiting = Vec::new();
         while let Some(chunk) = self.queue.pop_front() {
-            waiting += chunk.len();
+            waiting.push(chunk);
         }
-        let at = self.handed.get().saturating_sub(waiting);
-        let rest = self.text.get(at..).unwrap_or_default();
-        self.handed.set(at + raw.length(rest));
+        let length: usize = waiting.iter().map(|chunk| chunk.len()).sum();
+        let at = self.handed.get().saturating_sub(length);
+        let mut skipped = raw.length(self.text.get(at..).unwrap_or_default());
+        if skipped > length {
+            self.handed.set(at + skipped);
+            return;
+        }
+        for mut chunk in waiting {
+            let here = skipped.min(chunk.len());
+            skipped -= here;
+            if here < chunk.len() {
+                chunk.pop_front(here as u32);
+                self.queue.push_back(chunk);
+            }
+        }
     }
 }
 

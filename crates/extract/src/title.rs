@@ -1,7 +1,15 @@
 //! What a page calls itself: pages of one site with other names are seldom the same.
 
+use std::collections::HashSet;
+
 use crate::Document;
+use crate::blocks::{Page, RawBlock};
+use crate::content::{Choice, Reason};
+use crate::evidence::words as words_of;
 use crate::tokens::for_each_token;
+
+/// Bytes of a heading, far above any that is one.
+pub(crate) const MAX_HEADING: usize = 16_384;
 
 impl Document {
     /// Hashes of the names of the page: its heading, and its title without the site's name. 0 where
@@ -66,6 +74,66 @@ fn without_section(text: &str) -> &str {
         parts.next().is_some_and(|part| !part.is_empty() && (numbers(part) || letter(part)));
     let others = parts.all(|part| !part.is_empty() && numbers(part));
     if dotted && first && others && !rest.trim().is_empty() { rest } else { text }
+}
+
+/// The first heading of the highest level, but for what is no part of the page itself: menus, and
+/// the site's own name, which ends the title of each of its pages. Where the title knows nothing of
+/// it, as of one over the comments, the first of those that the title knows best.
+pub(crate) fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
+    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
+    let title = page.title.trim();
+    let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
+    let site = site.min_by_key(|site| site.len()).unwrap_or_default();
+    let away = [Reason::Structure, Reason::Hidden, Reason::Name];
+    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading > 0);
+    let own: Vec<&RawBlock> = headings()
+        .filter(|(block, choice)| {
+            !away.contains(&choice.reason) && block.text.trim() != site.trim()
+        })
+        .map(|(block, _)| block)
+        .collect();
+    let first = |blocks: &[&'_ RawBlock]| {
+        let level = blocks.iter().map(|block| block.heading).min()?;
+        blocks.iter().position(|block| block.heading == level)
+    };
+    let Some(mut main) = first(&own) else {
+        let all: Vec<&RawBlock> = headings().map(|(block, _)| block).collect();
+        return first(&all).and_then(|at| all.get(at)).map(|block| heading_of(block).to_owned());
+    };
+    let known: HashSet<String> = lowercase_words(title).collect();
+    let known_of = |block: &RawBlock| share(&known, heading_of(block));
+    if own.get(main).is_some_and(|block| known_of(block) == 0.0) {
+        let mut best = KNOWN_TO_TITLE;
+        for (at, share) in own.iter().map(|block| known_of(block)).enumerate().rev() {
+            if share >= best {
+                (best, main) = (share, at);
+            }
+        }
+    }
+    own.get(main).map(|block| heading_of(block).to_owned())
+}
+
+/// A heading of whose words the title has at least this share is one that the title knows.
+const KNOWN_TO_TITLE: f64 = 0.5;
+
+fn lowercase_words(text: &str) -> impl Iterator<Item = String> + '_ {
+    words_of(text).map(str::to_lowercase)
+}
+
+/// The share of the words of a text that are known.
+fn share(known: &HashSet<String>, text: &str) -> f64 {
+    let (mut all, mut found) = (0u32, 0u32);
+    for word in lowercase_words(text) {
+        all += 1;
+        found += u32::from(known.contains(&word));
+    }
+    f64::from(found) / f64::from(all.max(1))
+}
+
+/// The text of a heading; the basis holds it beside the page's text.
+pub(crate) fn heading_of(block: &RawBlock) -> &str {
+    let end = block.text.floor_char_boundary(MAX_HEADING);
+    block.text.get(..end).unwrap_or_default()
 }
 
 #[cfg(test)]
