@@ -62,7 +62,7 @@ impl Bench {
         id_of(&self.rows(&[]), url)
     }
 
-    fn checked(&self) {
+    pub(crate) fn checked(&self) {
         let check = crawl().arg("check").arg("--data").arg(self.data()).output().unwrap();
         assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
     }
@@ -181,6 +181,8 @@ fn what_is_forgotten_is_gone_and_its_copy_takes_its_place() {
     bench.checked();
     bench.run(&["forget", &format!("127.0.0.1:{}", server.port)]);
     assert_eq!(bench.found("when"), [""; 0]);
+    let said = bench.run(&["explain", &server.url("/never-seen")]);
+    assert!(said.contains("skipped: forgotten"), "{said}");
     bench.checked();
 }
 

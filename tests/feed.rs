@@ -141,6 +141,9 @@ fn a_page_whose_survivor_is_gone_or_out_of_reach_is_fetched() {
     let feed = bench.path("old.feed.gz");
     written(&feed, &claims);
     import(&bench, &feed);
+    let said = bench.run(&["explain", &server.url("/print/a/1")]);
+    let expected = format!("says that it is a duplicate of {}", server.url("/a/1"));
+    assert!(said.contains(&expected) && said.contains("skipped: feed"), "{said}");
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
     assert_eq!(indexed(&bench).len(), 31, "{:?}", indexed(&bench));
     assert_eq!(bench.summary()["complete"], true);

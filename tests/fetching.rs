@@ -20,7 +20,7 @@ fn typed(content_type: &str, body: impl Into<Vec<u8>>) -> Page {
     Page { status: "200 OK", headers, body: body.into() }
 }
 
-fn article(number: u64) -> Page {
+pub(crate) fn article(number: u64) -> Page {
     html(format!("<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>", prose(number, 10)))
 }
 
@@ -107,8 +107,11 @@ fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {
 #[test]
 fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
     let other = Server::start(HashMap::from([
-        ("/".to_owned(), article(9)),
-        ("/map".to_owned(), article(8)),
+        ("/deep".to_owned(), article(9)),
+        (
+            "/map".to_owned(),
+            typed("application/xml", "<urlset><url><loc>/deep</loc></url></urlset>"),
+        ),
     ]));
     let away = other.url("/map");
     let seed = Server::start(HashMap::from([
@@ -130,6 +133,11 @@ fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(seed.asked().contains(&"/found".to_owned()), "{:?}", seed.asked());
     assert!(other.heads().is_empty(), "{:?}", other.heads());
+    // A wider scope takes it in, as a sitemap.
+    let wide = [&flags[..], &["--scope", "any"]].concat();
+    assert_eq!(code(&bench.crawl(&[seed.url("/"), leading.url("/")], &wide)), 0);
+    assert!(other.asked().contains(&"/deep".to_owned()), "{:?}", other.asked());
+    assert!(!bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "content-type"));
 }
 
 #[test]
@@ -265,70 +273,6 @@ fn clean_param_link_canonical_budget_and_soft_404_are_honoured() {
     bench.crawl(&[server.url("/")], &["--max-pages-per-host", "5"]);
     assert_eq!(bench.summary()["pages"]["fetched"], 5);
     assert!(bench.summary()["skipped"]["budget"].as_u64().unwrap() > 20);
-}
-
-#[test]
-fn a_recrawl_asks_only_for_what_has_changed() {
-    let version = Arc::new(AtomicUsize::new(1));
-    let now = Arc::clone(&version);
-    let server = Server::answering(
-        Arc::new(move |path, head| {
-            let now = now.load(SeqCst) as u64;
-            let tagged = |page: Page, tag: &str| {
-                if head.contains(&format!("if-none-match: {tag}")) {
-                    return Page {
-                        status: "304 Not Modified",
-                        headers: String::new(),
-                        body: Vec::new(),
-                    };
-                }
-                Page { headers: format!("{}ETag: {tag}\r\n", page.headers), ..page }
-            };
-            match path {
-                "/" => html(format!(
-                    "<p>{}</p><a href=/same>a</a><a href=/changing>b</a><a href=/plain>c</a><a href=/twin>d</a>",
-                    prose(1, 10)
-                )),
-                "/same" => tagged(article(2), "\"two\""),
-                "/changing" => tagged(article(10 + now), &format!("\"v{now}\"")),
-                "/plain" => article(4),
-                "/twin" => {
-                    html(format!("<title>Twin</title><h1>Page 11</h1><p>{}</p>", prose(11, 10)))
-                }
-                _ => missing(),
-            }
-        }),
-        Duration::ZERO,
-    );
-    let bench = Bench::new();
-    let flags = ["--concurrency", "1"];
-    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
-    let pages = bench.summary()["pages"].clone();
-    assert_eq!((pages["indexed"].as_u64(), pages["exact"].as_u64()), (Some(4), Some(1)), "{pages}");
-    // Run again, nothing is asked for.
-    let before = server.asked().len();
-    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
-    assert_eq!(server.asked().len(), before);
-
-    version.store(2, SeqCst);
-    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
-    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    let mut again = server.asked()[before..].to_vec();
-    again.sort();
-    assert_eq!(again, ["/", "/changing", "/plain", "/same", "/twin"]);
-    assert_eq!(bench.summary()["pages"]["unchanged"], 4, "{}", bench.summary());
-    // The new text is found once, the old one under its twin alone.
-    let found = |query: &str| {
-        let hits = bench.run(&["search", query, "--json", "--limit", "20"]);
-        let urls =
-            hits.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-        urls.map(|hit| hit["url"].as_str().unwrap().replace(&server.url(""), ""))
-            .collect::<Vec<_>>()
-    };
-    let all = found("when");
-    assert_eq!(all.len(), 5, "{all:?}");
-    let check = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
-    assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
 }
 
 #[test]
@@ -482,6 +426,34 @@ fn what_would_become_of_a_url_is_told_without_fetching_it() {
 }
 
 #[test]
+fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back() {
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a><a href=/c>c</a>", prose(1, 9)))),
+        ("/b".to_owned(), article(2)),
+        ("/c".to_owned(), article(3)),
+    ]));
+    let bench = Bench::new();
+    let seeds = bench.path("seeds.txt");
+    std::fs::write(&seeds, server.url("/")).unwrap();
+    let run = |flags: &[&str]| {
+        let mut command = crawl();
+        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
+        command.args(["--delay", "0s"]).args(flags);
+        command.env("HAPAX_EXCLUDE", "/b$\n/never").env("HAPAX_NO_WARC", "true").output().unwrap()
+    };
+    assert_eq!(code(&run(&[])), 0);
+    assert!(!bench.data().join("pages").exists());
+    assert_eq!(server.asked(), ["/", "/c"]);
+    // What the environment says, and crawl.toml by now, is taken back by flags.
+    assert_eq!(code(&run(&["--no-warc=false", "--exclude", ""])), 0);
+    assert!(bench.data().join("pages").exists());
+    assert_eq!(server.asked(), ["/", "/c", "/b"]);
+    let wrong = crawl().args(["--seeds", "x"]).env("HAPAX_NO_INDEX", "perhaps").output().unwrap();
+    assert_eq!(code(&wrong), 1, "{}", text(&wrong.stderr));
+    assert!(text(&wrong.stderr).contains("--no-index"), "{}", text(&wrong.stderr));
+}
+
+#[test]
 fn wider_rules_take_in_what_narrower_ones_refused() {
     let other = Server::start(HashMap::from([("/".to_owned(), article(9))]));
     let link = other.url("/");
@@ -509,27 +481,6 @@ fn wider_rules_take_in_what_narrower_ones_refused() {
     assert_eq!(code(&bench.crawl(&seeds, &wide)), 0);
     assert_eq!((server.asked().len(), other.asked()), (3, vec!["/".to_owned()]));
     assert_eq!(bench.summary()["pages"]["indexed"], 4);
-}
-
-#[test]
-fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
-    let mut pages = HashMap::new();
-    for number in 0..6u64 {
-        let links = format!("<a href=/{}>next</a>", number + 1);
-        let name = if number == 0 { "/".to_owned() } else { format!("/{number}") };
-        let body = format!("<h1>Page {number}</h1><p>{}</p>{links}", prose(number + 1, 10));
-        pages.insert(name, html(body));
-    }
-    let server = Server::start(pages);
-    let bench = Bench::new();
-    let seeds = [server.url("/")];
-    let limit = ["--max-pages", "3", "--concurrency", "1"];
-    assert_eq!(code(&bench.crawl(&seeds, &limit)), 3);
-    assert_eq!(server.asked(), ["/", "/1", "/2"]);
-    let again = ["--max-pages", "3", "--concurrency", "1", "--recrawl"];
-    let _ = bench.crawl(&seeds, &again);
-    assert!(server.asked().len() > 3, "{:?}", server.asked());
-    assert!(server.asked()[3..].contains(&"/".to_owned()), "{:?}", server.asked());
 }
 
 #[cfg(target_os = "linux")]

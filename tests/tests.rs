@@ -29,6 +29,8 @@ mod hostile;
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
 mod fetching;
+// A second look at known pages.
+mod recrawl;
 // Which pages are the same and which text is theirs, on pages made here.
 mod quality;
 // One crawl of many workers; in a build with that feature.

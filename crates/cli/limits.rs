@@ -70,7 +70,7 @@ impl Settings {
             max_segments: self.max_url_segments.unwrap_or(default.max_segments),
             max_parameters: self.max_url_parameters.unwrap_or(default.max_parameters),
             max_repeated_segment: self.max_repeated_segment.unwrap_or(default.max_repeated_segment),
-            sort_query: self.sort_query,
+            sort_query: self.sort_query == Some(true),
             ..default
         }
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
@@ -36,7 +37,11 @@ pub(crate) enum PolicyName {
     Simhash,
 }
 
-/// Every setting, each of which may stand in a flag, in HAPAX_NAME, or in the file.
+/// Between the values of a list in the environment: regular expressions and headers hold anything else.
+const LINE: char = '\n';
+
+/// Every setting, each of which may stand in a flag, in HAPAX_NAME, or in the file. A list that a
+/// file names is emptied by one empty value, a switch turned off by `=false`.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
@@ -61,13 +66,13 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<ScopeName>,
     /// Fetch only URLs that match (repeatable)
-    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) include: Vec<String>,
+    #[arg(long, env = "HAPAX_INCLUDE", value_delimiter = LINE, value_name = "REGEX", help_heading = "Scope")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) include: Option<Vec<String>>,
     /// Never fetch URLs that match (repeatable)
-    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) exclude: Vec<String>,
+    #[arg(long, env = "HAPAX_EXCLUDE", value_delimiter = LINE, value_name = "REGEX", help_heading = "Scope")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exclude: Option<Vec<String>>,
     /// Requests at a time [default: 64]
     #[arg(long, env = "HAPAX_CONCURRENCY", value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,30 +94,30 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) contact: Option<String>,
     /// Do not ask this host's robots.txt: only for your own hosts (repeatable)
-    #[arg(long, value_name = "HOST", help_heading = "Politeness")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) ignore_robots: Vec<String>,
+    #[arg(long, env = "HAPAX_IGNORE_ROBOTS", value_delimiter = LINE, value_name = "HOST", help_heading = "Politeness")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ignore_robots: Option<Vec<String>>,
     /// Allow a private network, such as 10.0.0.0/8 (repeatable)
-    #[arg(long, value_name = "CIDR", help_heading = "Safety")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) allow_private: Vec<String>,
+    #[arg(long, env = "HAPAX_ALLOW_PRIVATE", value_delimiter = LINE, value_name = "CIDR", help_heading = "Safety")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) allow_private: Option<Vec<String>>,
     /// Do not verify this host's TLS certificate (repeatable)
-    #[arg(long, value_name = "HOST", help_heading = "Safety")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) insecure: Vec<String>,
+    #[arg(long, env = "HAPAX_INSECURE", value_delimiter = LINE, value_name = "HOST", help_heading = "Safety")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) insecure: Option<Vec<String>>,
     /// Send all requests through this proxy. It resolves names itself: of those, only address
     /// literals are checked here
     #[arg(long, env = "HAPAX_PROXY", value_name = "URL", help_heading = "Safety")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proxy: Option<String>,
     /// Send this header to the seeds' hosts, and to no other (repeatable)
-    #[arg(long, value_name = "NAME:VALUE", help_heading = "Requests")]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) header: Vec<String>,
+    #[arg(long, env = "HAPAX_HEADER", value_delimiter = LINE, value_name = "NAME:VALUE", help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) header: Option<Vec<String>>,
     /// Keep cookies in memory and send them back to the host they came from
-    #[arg(long, help_heading = "Requests")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) cookies: bool,
+    #[arg(long, env = "HAPAX_COOKIES", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Requests")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cookies: Option<bool>,
     /// Time to connect [default: 10s]
     #[arg(long, env = "HAPAX_CONNECT_TIMEOUT", value_name = "TIME", value_parser = check_duration, help_heading = "Requests")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -272,13 +277,13 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) min_free_disk: Option<String>,
     /// Take the order of a query's parameters for nothing: URLs that differ in it are one
-    #[arg(long, help_heading = "Scope")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) sort_query: bool,
+    #[arg(long, env = "HAPAX_SORT_QUERY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Scope")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sort_query: Option<bool>,
     /// Do not read sitemaps
-    #[arg(long, help_heading = "Scope")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) no_sitemaps: bool,
+    #[arg(long, env = "HAPAX_NO_SITEMAPS", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Scope")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) no_sitemaps: Option<bool>,
     /// Largest Hamming distance of near-duplicates, 0 to 7 [default: 3]
     #[arg(long, env = "HAPAX_DISTANCE", value_name = "K", help_heading = "Duplicates")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -300,17 +305,17 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) recipe: Option<String>,
     /// Keep no WARC of what was fetched
-    #[arg(long, help_heading = "Output")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) no_warc: bool,
+    #[arg(long, env = "HAPAX_NO_WARC", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) no_warc: Option<bool>,
     /// Build no search index
-    #[arg(long, help_heading = "Output")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) no_index: bool,
+    #[arg(long, env = "HAPAX_NO_INDEX", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) no_index: Option<bool>,
     /// Fetch and follow links only: no text, no duplicates, no WARC, no index
-    #[arg(long, help_heading = "Output")]
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) links_only: bool,
+    #[arg(long, env = "HAPAX_LINKS_ONLY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true", help_heading = "Output")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) links_only: Option<bool>,
     /// Share the crawl with other workers: a Redis Cluster, redis://HOST:PORT[,HOST:PORT...]
     #[arg(long, env = "HAPAX_CLUSTER", value_name = "URL", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -347,26 +352,25 @@ impl Settings {
 
     /// Fills what is not set here from `other`.
     pub(crate) fn or(self, other: Self) -> Self {
-        let list = |own: Vec<String>, other: Vec<String>| if own.is_empty() { other } else { own };
         Self {
             max_pages: self.max_pages.or(other.max_pages),
             max_depth: self.max_depth.or(other.max_depth),
             max_bytes: self.max_bytes.or(other.max_bytes),
             time_limit: self.time_limit.or(other.time_limit),
             scope: self.scope.or(other.scope),
-            include: list(self.include, other.include),
-            exclude: list(self.exclude, other.exclude),
+            include: self.include.or(other.include),
+            exclude: self.exclude.or(other.exclude),
             concurrency: self.concurrency.or(other.concurrency),
             per_host: self.per_host.or(other.per_host),
             delay: self.delay.or(other.delay),
             user_agent: self.user_agent.or(other.user_agent),
             contact: self.contact.or(other.contact),
-            ignore_robots: list(self.ignore_robots, other.ignore_robots),
-            allow_private: list(self.allow_private, other.allow_private),
-            insecure: list(self.insecure, other.insecure),
+            ignore_robots: self.ignore_robots.or(other.ignore_robots),
+            allow_private: self.allow_private.or(other.allow_private),
+            insecure: self.insecure.or(other.insecure),
             proxy: self.proxy.or(other.proxy),
-            header: list(self.header, other.header),
-            cookies: self.cookies || other.cookies,
+            header: self.header.or(other.header),
+            cookies: self.cookies.or(other.cookies),
             connect_timeout: self.connect_timeout.or(other.connect_timeout),
             read_timeout: self.read_timeout.or(other.read_timeout),
             request_timeout: self.request_timeout.or(other.request_timeout),
@@ -390,21 +394,41 @@ impl Settings {
             max_repeated_segment: self.max_repeated_segment.or(other.max_repeated_segment),
             max_pages_per_host: self.max_pages_per_host.or(other.max_pages_per_host),
             min_free_disk: self.min_free_disk.or(other.min_free_disk),
-            sort_query: self.sort_query || other.sort_query,
-            no_sitemaps: self.no_sitemaps || other.no_sitemaps,
+            sort_query: self.sort_query.or(other.sort_query),
+            no_sitemaps: self.no_sitemaps.or(other.no_sitemaps),
             distance: self.distance.or(other.distance),
             similarity: self.similarity.or(other.similarity),
             similarity_same_host: self.similarity_same_host.or(other.similarity_same_host),
             policy: self.policy.or(other.policy),
             recipe: self.recipe.or(other.recipe),
-            no_warc: self.no_warc || other.no_warc,
-            no_index: self.no_index || other.no_index,
-            links_only: self.links_only || other.links_only,
+            no_warc: self.no_warc.or(other.no_warc),
+            no_index: self.no_index.or(other.no_index),
+            links_only: self.links_only.or(other.links_only),
             cluster: self.cluster.or(other.cluster),
             cluster_name: self.cluster_name.or(other.cluster_name),
             cluster_pages: self.cluster_pages.or(other.cluster_pages),
             cluster_lease: self.cluster_lease.or(other.cluster_lease),
         }
+    }
+
+    /// What a list holds.
+    pub(crate) fn list(values: &Option<Vec<String>>) -> impl Iterator<Item = &String> {
+        values.iter().flatten().filter(|value| !value.is_empty())
+    }
+
+    /// Whether the index is built.
+    pub(crate) fn index(&self) -> bool {
+        self.no_index != Some(true) && self.links_only != Some(true)
+    }
+
+    /// Whether what is fetched is archived.
+    pub(crate) fn warc(&self) -> bool {
+        self.no_warc != Some(true) && self.links_only != Some(true)
+    }
+
+    /// The hosts whose robots.txt is not asked.
+    pub(crate) fn ignore_robots(&self) -> Vec<String> {
+        Self::list(&self.ignore_robots).cloned().collect()
     }
 
     /// The pause between two requests to a host.
@@ -450,17 +474,17 @@ impl Settings {
             limits: self.limits()?,
             guard,
             proxy: proxy.transpose()?,
-            insecure: self.insecure.clone(),
-            headers: self.header.iter().map(header).collect::<Result<_>>()?,
+            insecure: Self::list(&self.insecure).cloned().collect(),
+            headers: Self::list(&self.header).map(header).collect::<Result<_>>()?,
             header_hosts: seeds.iter().map(hapax_fetch::host_and_port).collect(),
-            cookies: self.cookies,
+            cookies: self.cookies == Some(true),
         })
     }
 
     /// Which addresses may be dialled.
     pub(crate) fn guard(&self, seeds: &[Url]) -> Result<hapax_fetch::AddressGuard> {
         let mut guard = hapax_fetch::AddressGuard::default();
-        for cidr in &self.allow_private {
+        for cidr in Self::list(&self.allow_private) {
             let net = cidr.parse().map_err(|_| {
                 coded(
                     USAGE,

@@ -52,8 +52,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             });
             parts.push(Part { name: "dedup", result });
             let index = data.join("index");
-            let wanted =
-                saved.is_some_and(|saved| !saved.settings.no_index && !saved.settings.links_only);
+            let wanted = saved.is_some_and(|saved| saved.settings.index());
             if index.exists() {
                 parts.push(Part { name: "index", result: check_index(&index, &store) });
             } else if wanted && !store.is_empty() {

@@ -10,8 +10,9 @@ use hapax_frontier::{DiskFrontier, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::crawl::{MAX_CRAWL_DELAY, Rules, names_host, remembered_robots};
+use crate::crawl::{MAX_CRAWL_DELAY, Rules, claimed, moved_seeds, names_host, remembered_robots};
 use crate::data::saved;
+use crate::duplicates::Decisions;
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{duration, escape};
 use crate::settings::Settings;
@@ -30,6 +31,7 @@ struct Judge {
     ignore_robots: Vec<String>,
     frontier: Option<DiskFrontier>,
     store: Option<hapax_dedup::Store>,
+    decisions: Decisions,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -116,13 +118,18 @@ impl Judge {
         let store = data
             .filter(|_| frontier.is_some())
             .and_then(|data| hapax_dedup::Store::open_existing(data.join("dedup"), options).ok());
+        let mut rules = Rules::new(&settings, seeds)?;
+        if let Some(frontier) = &frontier {
+            moved_seeds(frontier)?.iter().for_each(|to| rules.seed_moved(to));
+        }
         Ok(Self {
-            rules: Rules::new(&settings, seeds)?,
+            rules,
             fetcher,
             agent: settings.agent().1,
-            ignore_robots: settings.ignore_robots,
+            ignore_robots: settings.ignore_robots(),
             frontier,
             store,
+            decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::read)?,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         })
     }
@@ -147,6 +154,9 @@ impl Judge {
                 normal
             }
         };
+        if self.decisions.forgotten(url.as_str(), &host_key(&url)) {
+            report.refuse("forgotten", "`crawl forget` took it out");
+        }
         match self.runtime.block_on(self.fetcher.address(&url)) {
             Ok(Some(ip)) => report.say("address", ip.to_string()),
             Ok(None) => report.say("address", "the proxy resolves it"),
@@ -235,7 +245,13 @@ impl Judge {
                 report.say("known", "seen before and not used: skipped.jsonl says why");
                 report.refuse("known", "see skipped.jsonl");
             }
-            None => report.say("known", "never seen"),
+            None => {
+                report.say("known", "never seen");
+                if let Ok(Some((feed, of))) = claimed(frontier, url) {
+                    report.say("feed", format!("{feed} says that it is a duplicate of {of}"));
+                    report.refuse("feed", "left out, but for the few that are checked");
+                }
+            }
         }
     }
 }

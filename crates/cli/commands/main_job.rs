@@ -86,8 +86,8 @@ pub(super) fn resume(
         "{:?} {:?} {:?} {:?} {}",
         settings.scope,
         settings.max_depth,
-        settings.include,
-        settings.exclude,
+        settings.include.as_deref().unwrap_or_default(),
+        settings.exclude.as_deref().unwrap_or_default(),
         all.len()
     );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();

@@ -44,8 +44,8 @@ pub(super) fn run(
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
-        warc: !settings.no_warc,
-        index: !settings.no_index,
+        warc: settings.warc(),
+        index: settings.index(),
         skips: true,
         shared: false,
         keep_duplicates: false,

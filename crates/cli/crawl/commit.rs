@@ -15,6 +15,7 @@ use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::decide::{TextCache, dedup_document};
 use super::log::{Log, Skipped};
@@ -22,7 +23,7 @@ use super::page::PageWork;
 use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::{PageCounts, Stats};
 use crate::data::DataDir;
-use crate::duplicates::Decisions;
+use crate::duplicates::{Decisions, Rows};
 use crate::exit::{USAGE, coded};
 
 /// Positions of the other stores, carried by each commit of the dedup store.
@@ -127,6 +128,8 @@ pub(crate) struct Committer {
     pub(super) recrawl: bool,
     /// Pages fetched before that began.
     pub(super) fetched_before: u64,
+    /// What was discarded before; opened when a known page has changed.
+    pub(super) rows_before: Option<Rows>,
     /// The rules by which URLs were refused.
     pub(super) rules: String,
     pub(super) threshold: u32,
@@ -237,6 +240,7 @@ impl Committer {
             finished: skips.finished,
             recrawl: skips.recrawl,
             fetched_before: skips.fetched_before,
+            rows_before: None,
             rules: skips.rules,
             threshold: parts.policy.distance,
             recipe: parts.recipe,
@@ -505,6 +509,12 @@ fn open_index(data: &DataDir, documents: u64, leaving: &[u64]) -> Result<Index> 
     }
     index.commit(documents)?;
     Ok(index)
+}
+
+/// Where the seeds of a crawl moved to, as of its last commit.
+pub(crate) fn moved_seeds(frontier: &dyn Frontier) -> Result<Vec<Url>> {
+    let position: SkipPosition = read_position(&frontier.payload()?)?;
+    Ok(position.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()).collect())
 }
 
 fn read_position<T: Default + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T> {

@@ -110,6 +110,12 @@ impl Feeds {
     }
 }
 
+/// What a trusted feed says about a URL: the feed, and the page that stands for it.
+pub(crate) fn claimed(frontier: &dyn Frontier, url: &Url) -> Result<Option<(String, Url)>> {
+    let claim = Feeds::read(frontier, 0)?.claim(frontier, url);
+    Ok(claim.map(|claim| (claim.feed, claim.of)))
+}
+
 /// What the commit thread remembers of claims.
 #[derive(Debug, Default)]
 pub(super) struct OpenClaims {

@@ -29,6 +29,13 @@ pub(super) enum Message {
     Redirect {
         lease: Lease,
         target: Url,
+        /// For good: 301 or 308.
+        moved: bool,
+    },
+    /// It is not there: 404 or 410.
+    Gone {
+        lease: Lease,
+        status: u16,
     },
     /// The host says that this URL is the same as another one.
     Clean {
@@ -261,7 +268,7 @@ async fn answered(
     }
     shared.frontier.free(&lease, took, Instant::now());
     if let Some(target) = response.redirect() {
-        return Message::Redirect { lease, target };
+        return Message::Redirect { lease, target, moved: matches!(status, 301 | 308) };
     }
     let reason = match status {
         200 | 203 => return read(shared, lease, response).await,
@@ -273,6 +280,7 @@ async fn answered(
         {
             return Message::Quiet { lease };
         }
+        404 | 410 => return Message::Gone { lease, status },
         400..=499 => "http-4xx",
         _ => "http-other",
     };

@@ -24,9 +24,9 @@ mod summary;
 mod survivor;
 mod writer;
 
-pub(crate) use commit::{Committer, Outcome, Parts};
+pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
 pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
-pub(crate) use feeds::{CLAIM, TRUST};
+pub(crate) use feeds::{CLAIM, TRUST, claimed};
 pub(crate) use log::Discarded;
 pub(crate) use page::{Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document};
 pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};

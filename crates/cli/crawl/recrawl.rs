@@ -10,6 +10,10 @@ use hapax_frontier::Lease;
 use super::commit::{Committer, Outcome};
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
+use crate::duplicates::Rows;
+
+/// The kind of a row that is a redirect.
+const ALIAS: &str = "alias";
 
 impl Committer {
     /// Whether a known page still says what it said, and the page it duplicates is still there.
@@ -38,21 +42,56 @@ impl Committer {
 
     /// The same of a page that says something else now: counts and log follow.
     pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
-        let Some(record) = self.store.record(id)? else { return Ok(()) };
-        let kind = match record.of {
-            Some(of) => {
-                let other = self.store.record(of)?.and_then(|other| other.digest);
+        if self.store.record(id)?.is_none() {
+            return Ok(());
+        }
+        match self.kind_of(id)? {
+            None => self.count("", 0, -1),
+            Some(kind) => {
                 self.end_row(id, url)?;
-                if other.is_some() && other == record.digest { "exact" } else { "near" }
+                if kind == ALIAS {
+                    self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+                } else {
+                    self.count(kind, -1, 0);
+                }
             }
-            None => "",
-        };
-        self.stats.update(|counts| match kind {
-            "exact" => counts.exact = counts.exact.saturating_sub(1),
-            "near" => counts.near = counts.near.saturating_sub(1),
-            _ => counts.indexed = counts.indexed.saturating_sub(1),
-        });
+        }
         self.forget(id)
+    }
+
+    /// As what a page was discarded, or `None` for one that was kept.
+    fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
+        let rows = match self.rows_before.take() {
+            Some(rows) => rows,
+            None => Rows::open(&self.root)?,
+        };
+        let kind = rows.by_id(id).map(|row| row.kind_name());
+        self.rows_before = Some(rows);
+        let Some(record) = self.store.record(id)?.filter(|_| kind.is_none()) else {
+            return Ok(kind);
+        };
+        // Discarded in this very run.
+        let Some(of) = record.of else { return Ok(None) };
+        let other = self.store.record(of)?.and_then(|other| other.digest);
+        Ok(Some(if other.is_some() && other == record.digest { "exact" } else { "near" }))
+    }
+
+    /// A page that is known says for good that it is not there any more, or not to be indexed: it
+    /// leaves tables and index, and what was discarded for it is decided anew when it is fetched.
+    pub(super) fn gone(&mut self, url: &str) -> Result<()> {
+        if !self.recrawl {
+            return Ok(());
+        }
+        let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(()) };
+        if self.kind_of(id)? == Some(ALIAS) {
+            return Ok(());
+        }
+        self.supersede(id, url)?;
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, VALIDATORS, Vec::new());
+        }
+        self.stats.update(|counts| counts.gone += 1);
+        Ok(())
     }
 
     /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page

@@ -43,17 +43,23 @@ impl Rules {
             ScopeName::Prefix => ScopeKind::Prefix,
             ScopeName::Any => ScopeKind::Any,
         };
-        let set = |name: &str, list: &[String]| {
-            RegexSet::new(list).map_err(|error| coded(USAGE, format!("--{name}: {error}")))
+        let set = |name: &str, list: &Option<Vec<String>>| {
+            RegexSet::new(Settings::list(list))
+                .map_err(|error| coded(USAGE, format!("--{name}: {error}")))
         };
         let include = set("include", &settings.include)?;
         Ok(Self {
             scope: Scope::new(kind, seeds),
-            include: (!settings.include.is_empty()).then_some(include),
+            include: (!include.is_empty()).then_some(include),
             exclude: set("exclude", &settings.exclude)?,
             max_depth: settings.max_depth.unwrap_or(u16::MAX),
             limits: settings.url_limits(),
         })
+    }
+
+    /// A seed has moved: its scope comes along.
+    pub(crate) fn seed_moved(&mut self, to: &Url) {
+        self.scope.add(to);
     }
 
     /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`

@@ -93,8 +93,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
-        warc: !settings.no_warc && !settings.links_only,
-        index: !settings.no_index && !settings.links_only,
+        warc: settings.warc(),
+        index: settings.index(),
         skips: false,
         keep_duplicates: false,
         shared: settings.cluster.is_some(),
@@ -110,7 +110,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
     }
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
-    let links_only = settings.links_only;
+    let links_only = settings.links_only == Some(true);
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let shared = Arc::new(Shared {
         fetcher,
@@ -120,13 +120,13 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         page_limits: settings.page_limits()?,
         sitemap_limits: settings.sitemap_limits()?,
         recipe: settings.recipe()?,
-        ignore_robots: settings.ignore_robots.clone(),
+        ignore_robots: settings.ignore_robots(),
         delay: settings.delay()?,
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         rules: HostRules::default(),
         feeds: Arc::clone(&feeds),
         forgotten: committer.decisions().all_forgotten(),
-        sitemaps: !settings.no_sitemaps,
+        sitemaps: settings.no_sitemaps != Some(true),
         links_only,
         recrawl: job.recrawl || committer.recrawl,
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
@@ -136,7 +136,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let control = Arc::new(Control::default());
     let mut rules = Rules::new(settings, &job.seeds)?;
     for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
-        rules.scope.add(&moved);
+        rules.seed_moved(&moved);
     }
     let (answers, inbox) = mpsc::channel(QUEUE);
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));

@@ -19,6 +19,8 @@ pub(crate) struct PageCounts {
     pub(crate) alias: u64,
     /// Asked for again, and still what they were.
     pub(crate) unchanged: u64,
+    /// Asked for again, and not there any more.
+    pub(crate) gone: u64,
     /// Bytes of bodies on the wire.
     pub(crate) bytes: u64,
     /// Bytes of bodies of discarded pages.
@@ -40,6 +42,7 @@ impl PageCounts {
         self.canonical += other.canonical;
         self.alias += other.alias;
         self.unchanged += other.unchanged;
+        self.gone += other.gone;
         self.bytes += other.bytes;
         self.discarded_bytes += other.discarded_bytes;
     }

@@ -163,6 +163,9 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     if pages.unchanged > 0 {
         writeln!(out, "  unchanged    {:>9}", number(pages.unchanged))?;
     }
+    if pages.gone > 0 {
+        writeln!(out, "  gone         {:>9}", number(pages.gone))?;
+    }
     let skipped: u64 = summary.skipped.values().sum();
     if skipped > 0 {
         let mut reasons: Vec<(&String, &u64)> = summary.skipped.iter().collect();

@@ -58,6 +58,8 @@ const AGAIN: u64 = 10_000;
 const MAX_SITEMAP_DEPTH: u8 = 2;
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
+/// What the log says of a sitemap, so that wider rules take it in as one.
+const SITEMAP: &str = "a sitemap";
 
 /// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
 struct PanicGuard(Arc<Control>);
@@ -103,6 +105,10 @@ impl Writer {
             }
             let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
             let Ok(url) = Url::parse(&skipped.url) else { continue };
+            if skipped.detail == SITEMAP {
+                self.sitemap_at(&url, 0)?;
+                continue;
+            }
             if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
                 && self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?
             {
@@ -297,7 +303,7 @@ impl Writer {
                 self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
                 if down { self.host_down(&lease.entry.url) } else { Ok(()) }
             }
-            Message::Redirect { lease, target } => {
+            Message::Redirect { lease, target, moved } => {
                 let entry = lease.entry.clone();
                 if entry.kind == EntryKind::Probe {
                     // It leads somewhere all the same: nothing is learnt.
@@ -310,7 +316,19 @@ impl Writer {
                     return Ok(());
                 }
                 self.follow(&entry, &target)?;
+                if moved {
+                    self.committer.gone(entry.url.as_str())?;
+                }
                 self.committer.alias(&lease, &target)
+            }
+            Message::Gone { lease, status } => {
+                let url = lease.entry.url.as_str();
+                if lease.entry.kind == EntryKind::Page {
+                    self.committer.gone(url)?;
+                }
+                self.committer.skip(url, "http-4xx", &format!("status {status}"))?;
+                self.committer.finish(Some(&lease));
+                Ok(())
             }
             Message::Clean { lease, target } => {
                 match lease.entry.kind {
@@ -368,7 +386,7 @@ impl Writer {
         } else if self.rules.scope.contains(&map) {
             self.frontier.push(Entry::sitemap(map, above + 1))?;
         } else if self.frontier.refuse(&map)? {
-            self.committer.skip(map.as_str(), "scope", "")?;
+            self.committer.skip(map.as_str(), "scope", SITEMAP)?;
         }
         Ok(())
     }
@@ -391,13 +409,25 @@ impl Writer {
         }) {
             // A stub that leads on at once is a redirect, whatever its status.
             self.follow(&entry, &target)?;
+            self.committer.gone(page.url.as_str())?;
             return self.committer.alias(lease, &target);
         }
         if self.missing.looks_like(&*self.frontier, &lease.host, &page)? {
             let detail = "like the answer to an address that does not exist";
             self.committer.skip(page.url.as_str(), "soft-404", detail)?;
+            self.committer.gone(page.url.as_str())?;
             self.committer.unused(&page);
             return Ok(());
+        }
+        if let Some(limit) = page.document.truncated {
+            self.committer.skip(page.url.as_str(), "cut-short", limit.as_str())?;
+        }
+        if page.document.links_left_out > 0 {
+            let detail = format!(
+                "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
+                page.document.links_left_out
+            );
+            self.committer.skip(page.url.as_str(), "links", &detail)?;
         }
         if page.document.robots.nofollow {
             self.not_followed(&page, "the page asks not to follow its links")?;
@@ -418,6 +448,7 @@ impl Writer {
             self.committer.unused(&page);
         } else if page.document.robots.noindex {
             self.committer.skip(page.url.as_str(), "noindex", "the page asks not to be indexed")?;
+            self.committer.gone(page.url.as_str())?;
             self.committer.unused(&page);
         } else {
             let outcome = self.committer.page(&page)?;
@@ -450,7 +481,7 @@ impl Writer {
         // On a second look every known page has this depth.
         if from.depth == 0 && from.kind == EntryKind::Page && !self.committer.recrawl {
             // A seed that moved takes its scope along: http://x to https://www.x.
-            self.rules.scope.add(target);
+            self.rules.seed_moved(target);
             let target = target.to_string();
             if !self.committer.moved_seeds.contains(&target) {
                 self.committer.moved_seeds.push(target);

@@ -13,6 +13,8 @@ pub(crate) struct RawLink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
     pub(crate) links: Vec<RawLink>,
+    /// Links beyond the limit.
+    pub(crate) beyond: usize,
     pub(crate) base: Option<String>,
     pub(crate) canonical: Option<String>,
     pub(crate) robots: Vec<String>,
@@ -75,7 +77,11 @@ impl Declared {
 
     fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
         let Some(href) = href.map(str::trim) else { return };
-        if href.is_empty() || href.starts_with('#') || self.links.len() >= limits.max_links {
+        if href.is_empty() || href.starts_with('#') {
+            return;
+        }
+        if self.links.len() >= limits.max_links {
+            self.beyond += 1;
             return;
         }
         let nofollow = rel.is_some_and(|rel| {

@@ -109,6 +109,8 @@ pub struct Document {
     pub blocks: Vec<Block>,
     /// Where it leads.
     pub links: Vec<Link>,
+    /// Links that are none of these: beyond the limits of their number and length.
+    pub links_left_out: usize,
     /// Its images, but for those of navigation and the like.
     pub images: Vec<Image>,
     /// The address it names as its own.
@@ -253,16 +255,22 @@ fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
 fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
     let mut robots = RobotsMeta::default();
     declared.robots.iter().for_each(|directives| robots.read(directives));
+    let mut links_left_out = declared.beyond;
     let links = declared.links.iter().filter_map(|link| {
-        Some(Link { url: join(base, &link.href, limits)?, nofollow: link.nofollow })
+        let url = base.join(&link.href).ok()?;
+        let fits = url.as_str().len() <= limits.max_url_bytes;
+        links_left_out += usize::from(!fits);
+        fits.then_some(Link { url, nofollow: link.nofollow })
     });
+    let links = links.collect();
     Document {
         title: String::new(),
         language: "",
         heading: String::new(),
         text: String::new(),
         blocks: Vec::new(),
-        links: links.collect(),
+        links,
+        links_left_out,
         images: Vec::new(),
         canonical: declared.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
         robots,
@@ -344,6 +352,7 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         text: text.trim().to_owned(),
         blocks,
         links: Vec::new(),
+        links_left_out: 0,
         images: Vec::new(),
         canonical: None,
         robots: RobotsMeta::default(),

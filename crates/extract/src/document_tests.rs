@@ -229,6 +229,8 @@ fn a_long_base_is_not_in_every_link() {
     assert_eq!(document.images.first().unwrap().url.as_str(), "http://a.example/dir/i");
     let limit = Limits::default().max_url_bytes;
     assert!(document.links.iter().all(|link| link.url.as_str().len() <= limit));
+    // 10,000 links are taken; the one behind them is counted.
+    assert_eq!((document.links.len(), document.links_left_out), (10_000, 1));
     // Each is short, and all of them together are not.
     let half = "a".repeat(limit / 2 + 50);
     let page = format!("<base href='/{half}/'><a href=x></a><a href='{half}'></a><img src={half}>");
@@ -238,6 +240,7 @@ fn a_long_base_is_not_in_every_link() {
     }] {
         let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
         assert_eq!(links, [format!("http://a.example/{half}/x")]);
+        assert_eq!(document.links_left_out, 1);
         assert!(document.images.is_empty());
     }
 }

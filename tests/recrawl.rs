@@ -1,0 +1,155 @@
+//! A second look at known pages: what is asked for, what changes, what is gone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use crate::fetching::article;
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+
+#[test]
+fn a_recrawl_asks_only_for_what_has_changed() {
+    let version = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&version);
+    let server = Server::answering(
+        Arc::new(move |path, head| {
+            let now = now.load(SeqCst) as u64;
+            let tagged = |page: Page, tag: &str| {
+                if head.contains(&format!("if-none-match: {tag}")) {
+                    return Page {
+                        status: "304 Not Modified",
+                        headers: String::new(),
+                        body: Vec::new(),
+                    };
+                }
+                Page { headers: format!("{}ETag: {tag}\r\n", page.headers), ..page }
+            };
+            match path {
+                "/" => html(format!(
+                    "<p>{}</p><a href=/same>a</a><a href=/changing>b</a><a href=/plain>c</a><a href=/twin>d</a>",
+                    prose(1, 10)
+                )),
+                "/same" => tagged(article(2), "\"two\""),
+                "/changing" => tagged(article(10 + now), &format!("\"v{now}\"")),
+                "/plain" => article(4),
+                "/twin" => {
+                    html(format!("<title>Twin</title><h1>Page 11</h1><p>{}</p>", prose(11, 10)))
+                }
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let flags = ["--concurrency", "1"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let pages = bench.summary()["pages"].clone();
+    assert_eq!((pages["indexed"].as_u64(), pages["exact"].as_u64()), (Some(4), Some(1)), "{pages}");
+    // Run again, nothing is asked for.
+    let before = server.asked().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert_eq!(server.asked().len(), before);
+
+    version.store(2, SeqCst);
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let mut again = server.asked()[before..].to_vec();
+    again.sort();
+    assert_eq!(again, ["/", "/changing", "/plain", "/same", "/twin"]);
+    assert_eq!(bench.summary()["pages"]["unchanged"], 4, "{}", bench.summary());
+    // The new text is found once, the old one under its twin alone.
+    let found = |query: &str| {
+        let hits = bench.run(&["search", query, "--json", "--limit", "20"]);
+        let urls =
+            hits.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        urls.map(|hit| hit["url"].as_str().unwrap().replace(&server.url(""), ""))
+            .collect::<Vec<_>>()
+    };
+    let all = found("when");
+    assert_eq!(all.len(), 5, "{all:?}");
+    bench.checked();
+}
+
+#[test]
+fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
+    let version = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&version);
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            let later = now.load(SeqCst) > 1;
+            let to = |status: &'static str| Page {
+                status,
+                headers: "Location: /new\r\n".to_owned(),
+                body: Vec::new(),
+            };
+            match path {
+                "/" => html(format!(
+                    "<p>{}</p>{}",
+                    prose(1, 10),
+                    ["lost", "lost-copy", "moved", "away", "private", "down", "old"]
+                        .map(|path| format!("<a href=/{path}>{path}</a>"))
+                        .concat()
+                )),
+                "/lost" if later => missing(),
+                "/lost" | "/lost-copy" => article(2),
+                "/moved" if later => to("301 Moved Permanently"),
+                "/moved" => article(3),
+                "/away" if later => to("302 Found"),
+                "/away" => article(4),
+                "/private" if later => {
+                    html(format!("<meta name=robots content=noindex><p>{}</p>", prose(5, 10)))
+                }
+                "/private" => article(5),
+                "/down" if later => Page { status: "403 Forbidden", ..missing() },
+                "/down" => article(6),
+                "/old" => to("301 Moved Permanently"),
+                "/new" => article(7),
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let pages = |name: &str| bench.summary()["pages"][name].as_u64().unwrap();
+    assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (7, 1, 1));
+    version.store(2, SeqCst);
+    // The second time there is nothing left to do.
+    for gone in [3, 3] {
+        let output = bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"]);
+        assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+        let mut found = bench.found("when");
+        found.iter_mut().for_each(|url| *url = url.replace(&server.url(""), ""));
+        found.sort();
+        assert_eq!(found, ["/", "/away", "/down", "/lost-copy", "/new"]);
+        assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (5, 0, 2));
+        assert_eq!(pages("gone"), gone);
+        bench.checked();
+    }
+    for path in ["/lost", "/private"] {
+        let said = bench.run(&["explain", &server.url(path)]);
+        assert!(said.contains("not used: skipped.jsonl says why"), "{said}");
+    }
+}
+
+#[test]
+fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
+    let mut pages = HashMap::new();
+    for number in 0..6u64 {
+        let links = format!("<a href=/{}>next</a>", number + 1);
+        let name = if number == 0 { "/".to_owned() } else { format!("/{number}") };
+        let body = format!("<h1>Page {number}</h1><p>{}</p>{links}", prose(number + 1, 10));
+        pages.insert(name, html(body));
+    }
+    let server = Server::start(pages);
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let limit = ["--max-pages", "3", "--concurrency", "1"];
+    assert_eq!(code(&bench.crawl(&seeds, &limit)), 3);
+    assert_eq!(server.asked(), ["/", "/1", "/2"]);
+    let again = ["--max-pages", "3", "--concurrency", "1", "--recrawl"];
+    let _ = bench.crawl(&seeds, &again);
+    assert!(server.asked().len() > 3, "{:?}", server.asked());
+    assert!(server.asked()[3..].contains(&"/".to_owned()), "{:?}", server.asked());
+}
