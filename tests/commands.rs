@@ -139,6 +139,15 @@ fn stored_pages_take_the_same_way() {
     assert!(bench.run(&["search", "when", "--json"]).lines().count() == 2);
     // A second time everything is known.
     assert!(bench.run(&args).contains("known before             3"));
+    // A line names its page, whatever the page says.
+    let line = serde_json::json!({
+        "id": "x", "url": "http://a.example/x", "title": "Given", "html": format!("<title>Own</title><p>{}</p>", prose(5, 9)),
+    });
+    let data = bench.path("lines");
+    let (code, _, error) = pipe(&["pages", "-"], Some(&data), &format!("{line}\n"));
+    assert_eq!(code, 0, "{error}");
+    let found = crawl().args(["search", "given", "--data"]).arg(&data).output().unwrap();
+    assert!(text(&found.stdout).contains("Given"), "{}", text(&found.stdout));
 }
 
 #[test]

@@ -14,7 +14,9 @@ use url::Url;
 use super::input::{read_file, read_line};
 use super::item::{Item, MAX_LINE};
 use crate::args::Common;
-use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats, Summary, Unread, check_settings};
+use crate::crawl::{
+    Committer, Outcome, PageWork, Parts, Stats, Summary, Unread, check_settings, read_response,
+};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{duration, escape, number};
@@ -106,11 +108,20 @@ fn println(text: &str) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
+/// A page that waits for its turn.
+struct Stored {
+    url: Url,
+    response: Response,
+    time: SystemTime,
+    /// What the input calls it.
+    title: Option<String>,
+}
+
 struct Line {
     committer: Committer,
     limits: hapax_extract::Limits,
     fetched: hapax_fetch::Limits,
-    chunk: Vec<(Url, Response, SystemTime)>,
+    chunk: Vec<Stored>,
     /// Bytes of the chunk.
     waiting: usize,
     bad: u64,
@@ -158,7 +169,7 @@ impl Line {
                 let time = std::fs::metadata(path).and_then(|meta| meta.modified());
                 let plain = name.strip_suffix(".gz").unwrap_or(&name).ends_with(".txt");
                 let response = response(&url, if plain { "text/plain" } else { "text/html" }, body);
-                self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()))
+                self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
             }
             Err(error) => self.report(path, &error.to_string()),
         }
@@ -198,7 +209,7 @@ impl Line {
             if resource {
                 let content_type = record.header("content-type").unwrap_or_default().to_owned();
                 let response = response(&url, &content_type, record.block);
-                self.add(url, response, time)?;
+                self.add(url, response, time, None)?;
                 continue;
             }
             let Some((status, headers, raw)) = http_parts(&record.block) else {
@@ -228,7 +239,7 @@ impl Line {
             };
             let mut response = Response::stored(url.clone(), status, headers, raw.into());
             response.body = body.into();
-            self.add(url, response, time)?;
+            self.add(url, response, time, None)?;
         }
     }
 
@@ -248,21 +259,27 @@ impl Line {
                 let url = item.url.clone().unwrap_or_else(|| item.id.clone());
                 let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
                 let (kind, body) = item.body(read_named)?;
-                Ok((url, kind, body))
+                Ok((url, kind, body, item.title))
             });
             match item {
-                Ok((url, kind, body)) => {
+                Ok((url, kind, body, title)) => {
                     let response = response(&url, &kind, body);
-                    self.add(url, response, SystemTime::now())?;
+                    self.add(url, response, SystemTime::now(), title)?;
                 }
                 Err(what) => self.report(Path::new("stdin"), &format!("line {number}: {what}"))?,
             }
         }
     }
 
-    fn add(&mut self, url: Url, response: Response, time: SystemTime) -> Result<()> {
+    fn add(
+        &mut self,
+        url: Url,
+        response: Response,
+        time: SystemTime,
+        title: Option<String>,
+    ) -> Result<()> {
         self.waiting += response.body.len() + response.raw.len();
-        self.chunk.push((url, response, time));
+        self.chunk.push(Stored { url, response, time, title });
         if self.chunk.len() >= CHUNK || self.waiting >= CHUNK_BYTES {
             self.flush()?;
         }
@@ -277,12 +294,16 @@ impl Line {
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let next = std::sync::atomic::AtomicUsize::new(0);
         let (recipe, limits) = (self.committer.recipe(), &self.limits);
-        let read = |(url, response, time): &(Url, Response, SystemTime)| {
+        let read = |Stored { url, response, time, title }: &Stored| {
             let _alone = (response.body.len() > LARGE_PAGE)
                 .then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
             let page = || {
                 let (url, response) = (url.clone(), response.clone());
-                PageWork::read(None, url, response, *time, recipe, limits, true)
+                let mut document = read_response(&url, &response, limits, true)?;
+                if let Some(title) = title {
+                    document.title.clone_from(title);
+                }
+                Ok(PageWork::from_document(None, url, response, document, *time, recipe))
             };
             // One page's failure is not the job's.
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(page)).unwrap_or_else(|_| {
@@ -317,7 +338,7 @@ impl Line {
                     self.committer.maybe_commit()?;
                 }
                 Err(unread) => {
-                    let Some((url, ..)) = chunk.get(index) else { continue };
+                    let Some(Stored { url, .. }) = chunk.get(index) else { continue };
                     self.skip(url, unread.reason, &unread.detail)?;
                 }
             }

@@ -28,7 +28,9 @@ pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
 pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
 pub(crate) use feeds::{CLAIM, TRUST, claimed};
 pub(crate) use log::Discarded;
-pub(crate) use page::{Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document};
+pub(crate) use page::{
+    Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document, read_response,
+};
 pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
 pub(crate) use rules::{Rules, names_host};
 pub(crate) use run::{Job, check_settings, crawl};

@@ -82,7 +82,7 @@ impl PageWork {
         limits: &Limits,
         with_text: bool,
     ) -> Result<Self, Unread> {
-        let document = document(&url, &response, limits, with_text)?;
+        let document = read_response(&url, &response, limits, with_text)?;
         Ok(Self::from_document(lease, url, response, document, time, recipe))
     }
 
@@ -126,8 +126,11 @@ pub(crate) struct Unread {
 const MAX_UNKNOWN: f64 = 0.3;
 const MAX_CONTROLS: f64 = 0.05;
 
-/// What a response says: its body, and the headers that speak about it.
-fn document(
+/// What a response says: its body, and the headers that speak about it; without text, its links alone.
+///
+/// # Errors
+/// If it holds no text that Hapax reads.
+pub(crate) fn read_response(
     url: &Url,
     response: &Response,
     limits: &Limits,
