@@ -454,6 +454,37 @@ fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back(
 }
 
 #[test]
+fn bodies_that_are_no_text_are_left_and_count_as_responses() {
+    let picture = || typed("image/png", vec![b'x'; 4 << 20]);
+    let server = Server::start(HashMap::from([
+        (
+            "/".to_owned(),
+            html(format!(
+                "<p>{}</p>{}",
+                prose(1, 9),
+                "<a href=/a.png>a</a><a href=/b.png>b</a><a href=/empty>c</a><a href=/gone>d</a>"
+            )),
+        ),
+        ("/a.png".to_owned(), picture()),
+        ("/b.png".to_owned(), picture()),
+        ("/empty".to_owned(), typed("image/png", "")),
+        (
+            "/gone".to_owned(),
+            Page { status: "404 Not Found", ..typed("text/html", vec![b'x'; 4 << 20]) },
+        ),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let summary = bench.summary();
+    assert_eq!(summary["pages"]["fetched"], 3, "{summary}");
+    assert!(summary["pages"]["bytes"].as_u64().unwrap() < 1 << 20, "{summary}");
+    assert_eq!(summary["skipped"]["content-type"], 3, "{summary}");
+    let few = Bench::new();
+    let output = few.crawl(&[server.url("/")], &["--concurrency", "1", "--max-pages", "2"]);
+    assert_eq!((code(&output), few.summary()["pages"]["fetched"].as_u64()), (3, Some(2)));
+}
+
+#[test]
 fn wider_rules_take_in_what_narrower_ones_refused() {
     let other = Server::start(HashMap::from([("/".to_owned(), article(9))]));
     let link = other.url("/");

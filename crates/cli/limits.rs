@@ -25,6 +25,7 @@ impl Settings {
             max_body: size(self.max_body.as_deref(), default.max_body)?,
             max_ratio: self.max_ratio.unwrap_or(default.max_ratio),
             max_idle_connections: self.max_idle_connections.unwrap_or(default.max_idle_connections),
+            max_unwanted: size(self.max_unwanted.as_deref(), default.max_unwanted)?,
             max_headers: size(self.max_headers.as_deref(), default.max_headers)?,
             min_rate: size(self.min_rate.as_deref(), default.min_rate)?,
             max_robots: size(self.max_robots.as_deref(), default.max_robots)?,

@@ -158,6 +158,10 @@ pub(crate) struct Settings {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_idle_connections: Option<usize>,
+    /// Bytes read of a body that is no text, or of an error's; a longer one is left [default: 64KiB]
+    #[arg(long, env = "HAPAX_MAX_UNWANTED", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_unwanted: Option<String>,
     /// Bytes of headers kept of a response [default: 8KiB]
     #[arg(long, env = "HAPAX_MAX_HEADERS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -378,6 +382,7 @@ impl Settings {
             max_redirects: self.max_redirects.or(other.max_redirects),
             max_ratio: self.max_ratio.or(other.max_ratio),
             max_idle_connections: self.max_idle_connections.or(other.max_idle_connections),
+            max_unwanted: self.max_unwanted.or(other.max_unwanted),
             max_headers: self.max_headers.or(other.max_headers),
             min_rate: self.min_rate.or(other.min_rate),
             max_robots: self.max_robots.or(other.max_robots),

@@ -364,14 +364,19 @@ impl Committer {
 
     /// A page that was fetched and must not be used: counted, not kept.
     pub(crate) fn unused(&mut self, page: &PageWork) {
-        if let Some(lease) = &page.lease {
+        self.count_unused(page.lease.as_ref(), page.response.raw.len() as u64);
+        self.finish(page.lease.as_ref());
+    }
+
+    /// Counts a response with a body that is not used.
+    pub(super) fn count_unused(&self, lease: Option<&Lease>, bytes: u64) {
+        if let Some(lease) = lease {
             self.stats.host_page(&lease.host);
         }
         self.stats.update(|counts| {
             counts.fetched += 1;
-            counts.bytes += page.response.raw.len() as u64;
+            counts.bytes += bytes;
         });
-        self.finish(page.lease.as_ref());
     }
 
     /// A lease has come to its end.

@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
 use super::feeds::{Claim, Feeds};
-use super::page::{PageWork, Unread};
+use super::page::{PageWork, Unread, is_wanted};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::rules::names_host;
 use super::stats::{Budget, Stats};
@@ -56,6 +56,12 @@ pub(super) enum Message {
         lease: Lease,
         reason: &'static str,
         detail: String,
+    },
+    /// What came is no page; how many bytes of a body were read, if there was one.
+    Unread {
+        lease: Lease,
+        why: Unread,
+        bytes: Option<u64>,
     },
     /// Nothing to say about it.
     Quiet {
@@ -146,7 +152,7 @@ async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>)
         Ok(lease) if lease.entry.kind == EntryKind::Page => {
             let message = attempt(&shared, lease).await;
             // A page is released when it is counted.
-            if !matches!(message, Message::Page(_)) {
+            if !matches!(message, Message::Page(_) | Message::Unread { .. }) {
                 shared.stats.release(&host);
             }
             message
@@ -218,7 +224,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let known =
         if shared.recrawl { validators(&*shared.frontier, &url) } else { Validators::default() };
     let started = Instant::now();
-    let response = match shared.fetcher.get_if_changed(&url, &known).await {
+    // A sitemap comes under any type.
+    let page = lease.entry.kind != EntryKind::Sitemap;
+    let wanted = |kind: &str| !page || is_wanted(kind);
+    let response = match shared.fetcher.get_wanted(&url, &known, wanted).await {
         Ok(response) => response,
         Err(error) => return failed(shared, lease, started.elapsed(), &error),
     };
@@ -302,11 +311,12 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
             return Message::Sitemap { lease, sitemap };
         }
         let again = lease.clone();
+        let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;
         let (recipe, limits) = (shared.recipe, &shared.page_limits);
         match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
             Ok(page) => Message::Page(Box::new(page)),
-            Err(Unread { reason, detail }) => Message::Skip { lease: again, reason, detail },
+            Err(why) => Message::Unread { lease: again, why, bytes },
         }
     })
     .await;

@@ -49,6 +49,14 @@ pub(crate) fn kind(content_type: Option<&str>, body: &[u8]) -> Option<Kind> {
     }
 }
 
+/// Whether a body of this content type is read.
+pub(crate) fn is_wanted(content_type: &str) -> bool {
+    // Without a type the bytes say what it is.
+    content_type.trim_start().starts_with(';')
+        || content_type.trim().is_empty()
+        || kind(Some(content_type), b"").is_some()
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Html,

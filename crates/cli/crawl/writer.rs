@@ -293,6 +293,17 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
+            Message::Unread { lease, why, bytes } => {
+                if lease.entry.kind == EntryKind::Page {
+                    self.committer.skip(lease.entry.url.as_str(), why.reason, &why.detail)?;
+                    if let Some(bytes) = bytes {
+                        self.committer.count_unused(Some(&lease), bytes);
+                    }
+                    self.stats.release(&lease.host);
+                }
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
             Message::Defer { lease, reason, detail, failure } => {
                 if lease.entry.kind == EntryKind::Probe {
                     self.frontier.free(&lease, Duration::ZERO, Instant::now());

@@ -2,9 +2,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, HeaderMap, HeaderName, HeaderValue,
-    USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, USER_AGENT,
 };
 use url::{Host, Url};
 
@@ -157,12 +158,27 @@ impl Fetcher {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn get_if_changed(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_body, false, known).await
+        self.get_up_to(url, self.limits.max_body, false, known, &|_| true).await
+    }
+
+    /// The same, but for the bodies that nobody wants: those of other statuses than 200 and 203, and
+    /// of content types for which `wanted` is false. They are read only if they are short
+    /// ([`Limits::max_unwanted`]), and [`Response::body`] is empty.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_wanted(
+        &self,
+        url: &Url,
+        known: &Validators,
+        wanted: impl Fn(&str) -> bool + Send + Sync,
+    ) -> Result<Response, Error> {
+        self.get_up_to(url, self.limits.max_body, false, known, &wanted).await
     }
 
     /// Fetches robots.txt: what lies beyond its limit is ignored.
     pub(crate) async fn get_robots(&self, url: &Url) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_robots, true, &Validators::default()).await
+        self.get_up_to(url, self.limits.max_robots, true, &Validators::default(), &|_| true).await
     }
 
     async fn get_up_to(
@@ -171,6 +187,7 @@ impl Fetcher {
         max: usize,
         cut: bool,
         known: &Validators,
+        wanted: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<Response, Error> {
         self.judge(url)?;
         let started = Instant::now();
@@ -187,10 +204,19 @@ impl Fetcher {
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
         }
-        if !cut && response.content_length().is_some_and(|length| length > max as u64) {
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        let wanted =
+            matches!(response.status().as_u16(), 200 | 203) && kind.is_none_or(wanted) || cut;
+        let length = response.content_length();
+        if wanted && !cut && length.is_some_and(|length| length > max as u64) {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
-        let (raw, permit) = self.bodies.read(&mut response, max, cut, &mut clock).await?;
+        let short = self.limits.max_unwanted.min(max);
+        let (raw, permit) = match wanted {
+            true => self.bodies.read(&mut response, max, cut, &mut clock).await?,
+            false if length.is_some_and(|length| length > short as u64) => (Bytes::new(), None),
+            false => self.bodies.read(&mut response, short, true, &mut clock).await?,
+        };
         drop(under_way);
         let took = clock.took();
         let headers = kept_headers(response.headers(), self.limits.max_headers, self.personal);
@@ -198,6 +224,7 @@ impl Fetcher {
         let encoding = response.headers().get(CONTENT_ENCODING);
         let encoding = encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let (body, permit) = match encoding {
+            _ if !wanted => (Bytes::new(), permit),
             Some(encoding) if !raw.is_empty() => self.bodies.decode(&raw, encoding, permit).await?,
             _ => (raw.clone(), permit),
         };
@@ -205,6 +232,7 @@ impl Fetcher {
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
+            bodiless: raw.is_empty() && length.is_none_or(|length| length == 0),
             raw,
             body,
             peer: peer.filter(|_| !self.proxied),

@@ -177,3 +177,34 @@ async fn the_encoding_is_known_and_cookies_are_kept_of_nobodys_requests_alone() 
         assert!(response.header("content-encoding").is_some());
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_nobody_wants_is_left_unless_it_is_short() {
+    let url = server(|path| {
+        let (kind, length) = match path {
+            "/page" => ("text/html", 1 << 20),
+            "/image" => ("image/png", 1 << 20),
+            "/icon" => ("image/png", 100),
+            // Never decoded, so nobody minds that it cannot be.
+            "/packed" => ("image/png\r\nContent-Encoding: gzip", 100),
+            _ => ("image/png", 0),
+        };
+        (format!("Content-Type: {kind}\r\n"), vec![b'x'; length])
+    })
+    .await;
+    let limits = Limits { max_body: 2 << 20, ..Limits::default() };
+    let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+    for (path, raw, body, bodiless) in [
+        ("/page", 1 << 20, 1 << 20, false),
+        ("/image", 0, 0, false),
+        ("/icon", 100, 0, false),
+        ("/packed", 100, 0, false),
+        ("/nothing", 0, 0, true),
+    ] {
+        let url = url.join(path).unwrap();
+        let wanted = |kind: &str| kind == "text/html";
+        let response = fetcher.get_wanted(&url, &Validators::default(), wanted).await.unwrap();
+        assert_eq!((response.raw.len(), response.body.len()), (raw, body), "{path}");
+        assert_eq!(response.bodiless, bodiless, "{path}");
+    }
+}

@@ -11,6 +11,9 @@ pub struct Limits {
     pub max_encodings: usize,
     /// Bytes of robots.txt that are read; the rest is ignored, as RFC 9309 allows. Default 500 KiB.
     pub max_robots: usize,
+    /// Bytes that are read of a body nobody wants, so that its connection can serve the next request;
+    /// a larger one is left. Default 64 KiB.
+    pub max_unwanted: usize,
     /// Bytes of header names and values that are kept of a response. Default 8 KiB.
     pub max_headers: usize,
     /// Bodies over 1 MiB, as they came or decoded, in memory at a time; further ones wait before they
@@ -40,6 +43,7 @@ impl Default for Limits {
             max_ratio: 200,
             max_encodings: 2,
             max_robots: 500 << 10,
+            max_unwanted: 64 << 10,
             max_headers: 8 << 10,
             large_bodies: 4,
             max_idle_connections: 512,

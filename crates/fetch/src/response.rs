@@ -34,8 +34,10 @@ pub struct Response {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body as it came, without chunking.
     pub raw: Bytes,
-    /// The body without Content-Encoding.
+    /// The body without Content-Encoding; empty if nobody wanted it.
     pub body: Bytes,
+    /// Whether there was no body at all.
+    pub bodiless: bool,
     /// Who answered.
     pub peer: Option<SocketAddr>,
     /// Time until the body was in, without what it waited for other large bodies.
@@ -50,8 +52,8 @@ impl Response {
     /// A response that did not come from a [`Fetcher`](crate::Fetcher): from a file, or a test.
     pub fn stored(url: Url, status: u16, headers: Vec<(String, Vec<u8>)>, raw: Bytes) -> Self {
         let (body, request) = (raw.clone(), Vec::new());
-        let took = Duration::ZERO;
-        Self { url, status, headers, raw, body, peer: None, took, request, _permit: None }
+        let (took, bodiless) = (Duration::ZERO, raw.is_empty());
+        Self { url, status, headers, raw, body, bodiless, peer: None, took, request, _permit: None }
     }
 
     /// The first header of this name (lower case), as text.
