@@ -148,7 +148,7 @@ fn read(path: &Path, memory: usize) -> Result<Input> {
         let bits = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
         let bits = bits.ok_or_else(|| {
             let shown = crate::output::line(&String::from_utf8_lossy(text), 40);
-            coded(USAGE, format!("{name}, line {number}: {shown:?} is no number below 2^64"))
+            coded(USAGE, format!("{name}, line {number}: \"{shown}\" is no number below 2^64"))
         })?;
         let fingerprint = Fingerprint::from_bits(bits);
         match &mut spool {

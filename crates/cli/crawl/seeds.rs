@@ -12,6 +12,8 @@ use crate::exit::{USAGE, coded};
 
 /// Larger than any list that a person keeps.
 const MAX_BYTES: u64 = 1 << 30;
+/// Characters of a bad line that are shown.
+const SHOWN: usize = 100;
 
 /// Reads the seeds, all or none: a bad line is an error before anything is fetched.
 pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
@@ -44,7 +46,9 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let bad = |why: &str| coded(USAGE, format!("{name}, line {}: {line:?} {why}", number + 1));
+        let shown = crate::output::line(line, SHOWN);
+        let bad =
+            |why: &str| coded(USAGE, format!("{name}, line {}: \"{shown}\" {why}", number + 1));
         let url = Url::parse(line).map_err(|error| {
             bad(&format!("is no URL ({error}); write it like https://example.org/"))
         })?;
