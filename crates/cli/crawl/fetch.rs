@@ -299,11 +299,11 @@ async fn answered(
 /// Text to a document, on a thread of its own.
 async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message {
     // A tree takes ten times its page: large ones are read one after the other.
-    let permits = if response.body.len() > LARGE_PAGE { shared.cores } else { 1 };
+    let large = response.body.len() > LARGE_PAGE;
+    let permits = if large { shared.cores } else { 1 };
     let permit = Arc::clone(&shared.extractors).acquire_many_owned(permits).await;
     let (copy, shared) = (lease.clone(), Arc::clone(shared));
     let read = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
         let time = SystemTime::now();
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
@@ -315,7 +315,10 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
         let with_text = !shared.links_only;
         let (recipe, limits) = (shared.recipe, &shared.page_limits);
         match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
-            Ok(page) => Message::Page(Box::new(page)),
+            Ok(mut page) => {
+                page._alone = permit.ok().filter(|_| large);
+                Message::Page(Box::new(page))
+            }
             Err(why) => Message::Unread { lease: again, why, bytes },
         }
     })

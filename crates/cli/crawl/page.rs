@@ -3,9 +3,10 @@
 use std::time::SystemTime;
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule};
-use hapax_extract::{Basis, Document, Limits, Recipe, Tie, extract, extract_plain, links};
+use hapax_extract::{Basis, Document, Features, Limits, Recipe, Tie, extract, extract_plain, links};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
+use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
 /// The hash of features; part of the recipe.
@@ -27,6 +28,8 @@ pub(crate) struct PageWork {
     pub(crate) time: SystemTime,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
+    /// Held while a large page is in memory: no other one is read until it is committed.
+    pub(super) _alone: Option<OwnedSemaphorePermit>,
 }
 
 /// What kind of text a response holds, by its content type or, without one, by its bytes.
@@ -94,18 +97,20 @@ impl PageWork {
         Ok(Self::from_document(lease, url, response, document, time, recipe))
     }
 
-    /// Fingerprints a document.
+    /// Fingerprints a document, and lets go of what nobody asks for after that: blocks, features.
     pub(crate) fn from_document(
         lease: Option<Lease>,
         url: Url,
         response: Response,
-        document: Document,
+        mut document: Document,
         time: SystemTime,
         recipe: Recipe,
     ) -> Self {
-        let Evidence { basis, fingerprint, sketch, names, numbers } =
+        let Evidence { mut basis, fingerprint, sketch, names, numbers } =
             Evidence::of(&document, recipe);
-        let key = None;
+        (document.text, document.blocks, document.images) = Default::default();
+        let Features { words, shingles, numbers: hashes, .. } = &mut basis.features;
+        (*words, *shingles, *hashes) = Default::default();
         Self {
             lease,
             url,
@@ -117,7 +122,8 @@ impl PageWork {
             names,
             numbers,
             time,
-            key,
+            key: None,
+            _alone: None,
         }
     }
 }
