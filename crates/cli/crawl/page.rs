@@ -3,7 +3,9 @@
 use std::time::SystemTime;
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule};
-use hapax_extract::{Basis, Document, Features, Limits, Recipe, Tie, extract, extract_plain, links};
+use hapax_extract::{
+    Basis, Document, Features, Limits, Recipe, Tie, extract, extract_plain, links,
+};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
 use tokio::sync::OwnedSemaphorePermit;

@@ -36,18 +36,28 @@ impl<'a> Feed<'a> {
     /// # Complexity
     /// Linear in what is skipped: what waits behind it in the queue is not copied.
     pub(crate) fn skip(&self, raw: Raw) {
+        self.skip_by(|rest| raw.length(rest));
+    }
+
+    /// Skips so much as `length` says of what comes next. To be called with a tag's token alone, whose
+    /// end is where the tokenizer has got to.
+    pub(crate) fn skip_by(&self, length: impl FnOnce(&str) -> usize) {
+        let Some(first) = self.queue.pop_front() else {
+            let at = self.handed.get();
+            return self.handed.set(at + length(self.text.get(at..).unwrap_or_default()));
+        };
         let mut waiting = Vec::new();
         while let Some(chunk) = self.queue.pop_front() {
             waiting.push(chunk);
         }
-        let length: usize = waiting.iter().map(|chunk| chunk.len()).sum();
-        let at = self.handed.get().saturating_sub(length);
-        let mut skipped = raw.length(self.text.get(at..).unwrap_or_default());
-        if skipped > length {
+        let queued = first.len() + waiting.iter().map(|chunk| chunk.len()).sum::<usize>();
+        let at = self.handed.get().saturating_sub(queued);
+        let mut skipped = length(self.text.get(at..).unwrap_or_default());
+        if skipped > queued {
             self.handed.set(at + skipped);
             return;
         }
-        for mut chunk in waiting {
+        for mut chunk in std::iter::once(first).chain(waiting) {
             let here = skipped.min(chunk.len());
             skipped -= here;
             if here < chunk.len() {

@@ -25,6 +25,11 @@ impl Foreign {
         self.open.last().is_some_and(|open| !open.html)
     }
 
+    /// Whether what comes next is neither SVG nor MathML, nor stands in them.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.open.is_empty()
+    }
+
     /// Follows a tag, and says whether it is one of SVG or MathML.
     ///
     /// # Complexity

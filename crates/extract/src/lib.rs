@@ -36,6 +36,7 @@ mod feed;
 mod fold;
 mod foreign;
 mod lang;
+mod leap;
 mod measure;
 mod model;
 mod names;

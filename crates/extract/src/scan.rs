@@ -13,6 +13,7 @@ use crate::declared::Declared;
 use crate::document::Limits;
 use crate::feed::{Feed, Raw};
 use crate::foreign::Foreign;
+use crate::leap::leap;
 use crate::parse::Truncation;
 
 /// Between two pieces of input the limits are looked at.
@@ -23,8 +24,13 @@ const PIECE: usize = 65_536;
 /// # Complexity
 /// Linear in the text. Nesting costs nothing, for no tree is built.
 pub(crate) fn scan(text: &str, limits: &Limits) -> (Declared, String, Option<Truncation>) {
+    read(text, limits, true)
+}
+
+/// `leaps` from one tag that matters to the next.
+fn read(text: &str, limits: &Limits, leaps: bool) -> (Declared, String, Option<Truncation>) {
     let feed = Feed::new(text);
-    let sink = Sink { feed: &feed, seen: RefCell::default(), limits };
+    let sink = Sink { feed: &feed, seen: RefCell::default(), limits, leaps };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let started = Instant::now();
     let mut truncated = None;
@@ -56,6 +62,7 @@ struct Sink<'a> {
     feed: &'a Feed<'a>,
     seen: RefCell<Seen>,
     limits: &'a Limits,
+    leaps: bool,
 }
 
 impl TokenSink for Sink<'_> {
@@ -63,7 +70,18 @@ impl TokenSink for Sink<'_> {
 
     fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
         match token {
-            Token::TagToken(tag) => self.tag(&tag),
+            Token::TagToken(tag) => {
+                let next = self.tag(&tag);
+                let seen = self.seen.borrow();
+                if self.leaps
+                    && matches!(next, TokenSinkResult::Continue)
+                    && seen.foreign.is_outside()
+                    && !seen.in_title
+                {
+                    self.feed.skip_by(leap);
+                }
+                next
+            }
             Token::CharacterTokens(text) => {
                 let mut seen = self.seen.borrow_mut();
                 if seen.in_title && seen.title.len() < self.limits.max_title_bytes {
@@ -129,6 +147,7 @@ mod tests {
     use super::*;
     use crate::blocks::collect;
     use crate::parse::parse;
+    use proptest::prelude::*;
 
     #[test]
     fn tokens_declare_what_the_tree_declares() {
@@ -162,6 +181,28 @@ mod tests {
             declared
         };
         assert_eq!(sorted(declared), sorted(tree.declared));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #[test]
+        fn what_is_leapt_over_declares_nothing(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "<a href=", "x", "one.html", ">", "<p>", "<p ", "</p>", "</a>", "class='", "'", "\"", "=", " ", "/", "\r\n", "\0",
+                "<", "</", "<!--", "-->", "<!", "<?", "é", "text", "&amp;", "<title>", "</title>", "<TITLE>", "<noscript>",
+                "</noscript>", "<svg>", "</svg>", "<math>", "<mi>", "<style>", "</style>", "<script>", "</script>",
+                "<meta name=robots content=nofollow>", "<base href=/b/>", "<iframe src=f>", "</iframe>", "<div a=\"b\" c='d'e=f>",
+                "<link rel=canonical href=/c>", "<textarea>", "</textarea>", "<plaintext>", "<![CDATA[", "]]>", "<foreignObject>",
+                "<a href='q' rel=nofollow>", "<b>", "<table>", "<xmp>", "</xmp>", "<area href=z>", "<frame src=y>",
+            ]), 0..40),
+            long in 0usize..2,
+        ) {
+            // Ends of pieces lie anywhere.
+            let mut text = "<b> x</b>".repeat(long * 7281);
+            text.extend(parts);
+            let limits = Limits::default();
+            prop_assert_eq!(read(&text, &limits, true), read(&text, &limits, false), "{:?}", text);
+        }
     }
 
     #[test]

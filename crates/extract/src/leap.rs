@@ -1,0 +1,111 @@
+//! From one tag that declares something to the next: text and other tags are passed over byte by byte,
+//! as the tokenization stage of the HTML standard reads them.
+
+/// Bytes of markup in front of the next tag that a scan looks at, or of anything else that is no plain
+/// tag: comments, what is cut by the end.
+///
+/// # Complexity
+/// Linear in what is passed over.
+pub(crate) fn leap(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr(b'<', rest)) {
+        at += found;
+        let rest = bytes.get(at + 1..).unwrap_or_default();
+        let (ends, rest) = match rest.strip_prefix(b"/") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        match rest.first() {
+            Some(letter) if letter.is_ascii_alphabetic() => {
+                let length = rest.iter().position(|&byte| ends_name(byte)).unwrap_or(rest.len());
+                let (name, after) = rest.split_at(length);
+                match end_of_tag(after) {
+                    Some(end) if !matters(name, ends) => {
+                        at += 1 + usize::from(ends) + length + end;
+                    }
+                    _ => return at,
+                }
+            }
+            Some(b'!' | b'?') | None => return at,
+            _ if ends => return at,
+            // No tag: text like any other.
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// Whether a scan looks at the tags of this element, or what follows them is no markup.
+fn matters(name: &[u8], ends: bool) -> bool {
+    let mut lower = [0; 8];
+    let Some(lower) = lower.get_mut(..name.len()) else { return false };
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    match &*lower {
+        b"noscript" | b"title" => true,
+        b"a" | b"area" | b"base" | b"frame" | b"iframe" | b"link" | b"math" | b"meta"
+        | b"noembed" | b"noframes" | b"script" | b"style" | b"svg" | b"textarea" | b"xmp" => !ends,
+        _ => false,
+    }
+}
+
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0c' | b'\r' | b' ')
+}
+
+const fn ends_name(byte: u8) -> bool {
+    is_space(byte) || matches!(byte, b'/' | b'>')
+}
+
+/// Bytes from behind a tag's name to behind its `>` (HTML, 13.2.5.32 to 13.2.5.40), if it has one.
+fn end_of_tag(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    let skip = |at: usize, stops: fn(u8) -> bool| {
+        Some(at + bytes.get(at..)?.iter().position(|&byte| stops(byte))?)
+    };
+    loop {
+        // Before a name.
+        at = skip(at, |byte| !is_space(byte) && byte != b'/')?;
+        if bytes.get(at) == Some(&b'>') {
+            return Some(at + 1);
+        }
+        // In it; an equals sign may be its first byte.
+        at = skip(at + 1, |byte| ends_name(byte) || byte == b'=')?;
+        at = skip(at, |byte| !is_space(byte))?;
+        if bytes.get(at) != Some(&b'=') {
+            continue;
+        }
+        at = skip(at + 1, |byte| !is_space(byte))?;
+        at = match *bytes.get(at)? {
+            quote @ (b'"' | b'\'') => at + 2 + memchr::memchr(quote, bytes.get(at + 1..)?)?,
+            _ => skip(at, |byte| is_space(byte) || byte == b'>')?,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tags_that_declare_nothing_are_passed_over() {
+        for (text, left) in [
+            ("text <p class='>'>more <b>x</b> <A HREF=x>", "<A HREF=x>"),
+            ("<p a=\"<a href=no>\"b='>'c = d>1 < 2 <3 </p x='>'>< a><base>", "<base>"),
+            ("<p a=/><p/><p/a/=/'><p a==\">'><p a>=\"><link>", "<link>"),
+            ("<p '=\"><a>", "<p '=\"><a>"),
+            ("<noscripts></noscript>", "</noscript>"),
+            ("</a></svg></title>", "</title>"),
+            ("<p><!-- <a> -->", "<!-- <a> -->"),
+            ("<p></ a>", "</ a>"),
+            ("<p><", "<"),
+            ("<p></", "</"),
+            ("<p><div class='a", "<div class='a"),
+            ("no tag", ""),
+            ("", ""),
+        ] {
+            assert_eq!(text.get(leap(text)..).unwrap(), left, "{text}");
+        }
+    }
+}
