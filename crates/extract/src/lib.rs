@@ -41,6 +41,7 @@ mod measure;
 mod model;
 mod names;
 mod parse;
+mod plain;
 mod recipe;
 mod scan;
 mod title;

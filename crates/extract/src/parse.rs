@@ -14,6 +14,7 @@ use html5ever::{Attribute, QualName, TokenizerResult};
 use scraper::{Html, HtmlTreeSink};
 
 use crate::feed::{Feed, Raw};
+use crate::plain;
 
 /// Limits of one page's parse. html5ever is quadratic in depth, so a page of nothing but `<div>`
 /// would take half a minute without them.
@@ -124,7 +125,37 @@ struct Gate<'a> {
 impl TokenSink for Gate<'_> {
     type Handle = NodeId;
 
-    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<NodeId> {
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<NodeId> {
+        let tag = matches!(token, Token::TagToken(_));
+        let mut result = self.pass(token, line);
+        if tag && matches!(result, TokenSinkResult::Continue) {
+            // The tokenizer is between two tokens: what is plain need not go through it.
+            self.feed.skip_within_piece(|rest| {
+                let mut at = 0;
+                while self.closed.get().is_none()
+                    && matches!(result, TokenSinkResult::Continue)
+                    && let Some((token, length)) = rest.get(at..).and_then(plain::token)
+                {
+                    at += length;
+                    result = self.pass(token, line);
+                }
+                at
+            });
+        }
+        result
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+impl Gate<'_> {
+    fn pass(&self, mut token: Token, line: u64) -> TokenSinkResult<NodeId> {
         if self.closed.get().is_some() && !matches!(token, Token::EOFToken) {
             return TokenSinkResult::Continue;
         }
@@ -152,14 +183,6 @@ impl TokenSink for Gate<'_> {
             self.closed.set(Some(Truncation::Time));
         }
         result
-    }
-
-    fn end(&self) {
-        self.builder.end();
-    }
-
-    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
-        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
     }
 }
 
