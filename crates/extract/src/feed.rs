@@ -46,15 +46,15 @@ impl<'a> Feed<'a> {
     }
 
     /// The same, but of what is left of this piece alone.
-    pub(crate) fn skip_within_piece(&self, length: impl FnOnce(&str) -> usize) {
-        self.advance(|at, queued| length(self.text.get(at..at + queued).unwrap_or_default()));
+    pub(crate) fn skip_within_piece(&self, length: impl FnOnce(&StrTendril) -> usize) {
+        self.advance(|_, first| length(first));
     }
 
-    /// `length` is told where the tokenizer has got to, and how many bytes are in its queue.
-    fn advance(&self, length: impl FnOnce(usize, usize) -> usize) {
+    /// `length` is told where the tokenizer has got to, and what comes first in its queue.
+    fn advance(&self, length: impl FnOnce(usize, &StrTendril) -> usize) {
         let Some(first) = self.queue.pop_front() else {
             let at = self.handed.get();
-            return self.handed.set(at + length(at, 0));
+            return self.handed.set(at + length(at, &StrTendril::new()));
         };
         let mut waiting = Vec::new();
         while let Some(chunk) = self.queue.pop_front() {
@@ -62,7 +62,7 @@ impl<'a> Feed<'a> {
         }
         let queued = first.len() + waiting.iter().map(|chunk| chunk.len()).sum::<usize>();
         let at = self.handed.get().saturating_sub(queued);
-        let mut skipped = length(at, queued);
+        let mut skipped = length(at, &first);
         if skipped > queued {
             self.handed.set(at + skipped);
             return;

@@ -130,11 +130,11 @@ impl TokenSink for Gate<'_> {
         let mut result = self.pass(token, line);
         if tag && matches!(result, TokenSinkResult::Continue) {
             // The tokenizer is between two tokens: what is plain need not go through it.
-            self.feed.skip_within_piece(|rest| {
+            self.feed.skip_within_piece(|piece| {
                 let mut at = 0;
                 while self.closed.get().is_none()
                     && matches!(result, TokenSinkResult::Continue)
-                    && let Some((token, length)) = rest.get(at..).and_then(plain::token)
+                    && let Some((token, length)) = plain::token(piece, at)
                 {
                     at += length;
                     result = self.pass(token, line);

@@ -10,15 +10,38 @@ use memchr::{memchr, memchr3};
 /// Names of elements and attributes are no longer.
 const MAX_NAME: usize = 32;
 
-/// The token at the beginning of `text`, as the data state of the tokenizer would make it (HTML, 13.2.5.1),
-/// and its length in bytes. `None` if it is not plain, or does not end in this text.
+/// A piece of a page, of which texts and values are cut without a copy.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    piece: &'a StrTendril,
+    /// Where the token begins.
+    at: usize,
+    /// The piece from there on.
+    text: &'a str,
+}
+
+impl Source<'_> {
+    fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+
+    fn cut(&self, from: usize, to: usize) -> Option<StrTendril> {
+        let (at, length) = (u32::try_from(self.at + from).ok()?, u32::try_from(to - from).ok()?);
+        self.piece.try_subtendril(at, length).ok()
+    }
+}
+
+/// The token that begins at `at`, as the data state of the tokenizer would make it (HTML, 13.2.5.1), and
+/// its length in bytes. `None` if it is not plain, or does not end in this piece.
 ///
 /// # Complexity
 /// Linear in the token; quadratic in the attributes of one tag, of which [`MAX_ATTRIBUTES`] are plain.
-pub(crate) fn token(text: &str) -> Option<(Token, usize)> {
-    let bytes = text.as_bytes();
+pub(crate) fn token(piece: &StrTendril, at: usize) -> Option<(Token, usize)> {
+    let source = Source { piece, at, text: piece.get(at..)? };
+    let (text, bytes) = (source.text, source.bytes());
     if bytes.first()? == &b'<' {
-        let (tag, length) = if bytes.get(1)? == &b'/' { end_tag(text) } else { start_tag(text) }?;
+        let (tag, length) =
+            if bytes.get(1)? == &b'/' { end_tag(source) } else { start_tag(source) }?;
         return Some((Token::TagToken(tag), length));
     }
     let end = memchr3(b'<', b'&', b'\0', bytes)?;
@@ -27,7 +50,7 @@ pub(crate) fn token(text: &str) -> Option<(Token, usize)> {
         run if memchr(b'\r', run.as_bytes()).is_some() => {
             (run.replace("\r\n", "\n").replace('\r', "\n").into(), end)
         }
-        run => (StrTendril::from_slice(run), end),
+        _ => (source.cut(0, end)?, end),
     };
     Some((Token::CharacterTokens(text), length))
 }
@@ -48,8 +71,8 @@ fn reference(text: &str) -> Option<(StrTendril, usize)> {
     Some((StrTendril::from_slice(stands_for), 1 + name.len()))
 }
 
-fn end_tag(text: &str) -> Option<(Tag, usize)> {
-    let bytes = text.as_bytes();
+fn end_tag(source: Source<'_>) -> Option<(Tag, usize)> {
+    let bytes = source.bytes();
     let (name, at) = tag_name(bytes, 2)?;
     (bytes.get(at)? == &b'>').then(|| (tag(TagKind::EndTag, name, false, Vec::new()), at + 1))
 }
@@ -57,8 +80,8 @@ fn end_tag(text: &str) -> Option<(Tag, usize)> {
 /// A tag with more attributes is not plain.
 const MAX_ATTRIBUTES: usize = 64;
 
-fn start_tag(text: &str) -> Option<(Tag, usize)> {
-    let bytes = text.as_bytes();
+fn start_tag(source: Source<'_>) -> Option<(Tag, usize)> {
+    let bytes = source.bytes();
     let (name, mut at) = tag_name(bytes, 1)?;
     let mut attrs: Vec<Attribute> = Vec::new();
     loop {
@@ -75,7 +98,7 @@ fn start_tag(text: &str) -> Option<(Tag, usize)> {
         let after = skip(bytes, end, |byte| !is_space(byte))?;
         let value;
         (value, at) = match bytes.get(after)? {
-            b'=' => value_of(text, skip(bytes, after + 1, |byte| !is_space(byte))?)?,
+            b'=' => value_of(source, skip(bytes, after + 1, |byte| !is_space(byte))?)?,
             b'>' | b'/' => (StrTendril::new(), after),
             // Another one, after white space.
             _ if after > end => (StrTendril::new(), after),
@@ -89,8 +112,8 @@ fn start_tag(text: &str) -> Option<(Tag, usize)> {
 }
 
 /// An attribute's value, and where it ends.
-fn value_of(text: &str, at: usize) -> Option<(StrTendril, usize)> {
-    let bytes = text.as_bytes();
+fn value_of(source: Source<'_>, at: usize) -> Option<(StrTendril, usize)> {
+    let bytes = source.bytes();
     let (from, to, end) = match *bytes.get(at)? {
         quote @ (b'"' | b'\'') => {
             let to = at + 1 + memchr(quote, bytes.get(at + 1..)?)?;
@@ -102,9 +125,9 @@ fn value_of(text: &str, at: usize) -> Option<(StrTendril, usize)> {
             (at, to, to)
         }
     };
-    let value = text.get(from..to)?;
+    let value = source.text.get(from..to)?;
     if memchr3(b'&', b'\0', b'\r', value.as_bytes()).is_none() {
-        return Some((StrTendril::from_slice(value), end));
+        return Some((source.cut(from, to)?, end));
     }
     // Every reference must be the one that addresses are full of.
     let odd = value.contains(['\0', '\r'])
@@ -171,7 +194,7 @@ mod tests {
     use super::*;
 
     fn show(text: &str) -> Option<String> {
-        let (token, length) = token(text)?;
+        let (token, length) = token(&StrTendril::from_slice(text), 0)?;
         let rest = text.get(length..)?;
         Some(match token {
             Token::TagToken(tag) => {
