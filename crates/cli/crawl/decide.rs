@@ -13,7 +13,7 @@ use url::Url;
 use super::page::{HASH, PageWork, kind, read_document};
 
 /// Texts of pages kept lately, so that most evidence needs no look into the WARC.
-const CACHE_BYTES: usize = 32 << 20;
+const CACHE_BYTES: usize = 16 << 20;
 /// A record is read back up to this size.
 const MAX_RECORD: u64 = 64 << 20;
 /// Examples a discard is logged with.
