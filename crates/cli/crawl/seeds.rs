@@ -46,7 +46,8 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let shown = crate::output::line(line, SHOWN);
+        let more = if line.chars().nth(SHOWN).is_some() { "…" } else { "" };
+        let shown: String = line.chars().take(SHOWN).chain(more.chars()).collect();
         let bad =
             |why: &str| coded(USAGE, format!("{name}, line {}: \"{shown}\" {why}", number + 1));
         let url = Url::parse(line).map_err(|error| {
@@ -84,6 +85,7 @@ mod tests {
             ("http://a.example\nnonsense", "f, line 2: \"nonsense\" is no URL"),
             ("ftp://a.example", "f, line 1: \"ftp://a.example\" is no http"),
             ("# only\n", "f holds no URL"),
+            (&"é".repeat(101), &format!("f, line 1: \"{}…\" is no URL", "é".repeat(100))),
         ] {
             let error = parse(text, "f").unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
