@@ -77,7 +77,8 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
     let now = Arc::clone(&version);
     let server = Server::answering(
         Arc::new(move |path, _| {
-            let later = now.load(SeqCst) > 1;
+            let version = now.load(SeqCst);
+            let later = version > 1;
             let to = |status: &'static str| Page {
                 status,
                 headers: "Location: /new\r\n".to_owned(),
@@ -87,15 +88,20 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
                 "/" => html(format!(
                     "<p>{}</p>{}",
                     prose(1, 10),
-                    ["lost", "lost-copy", "moved", "away", "private", "down", "old"]
+                    ["lost", "lost-copy", "moved", "away", "out", "private", "down", "old"]
                         .map(|path| format!("<a href=/{path}>{path}</a>"))
                         .concat()
                 )),
-                "/lost" if later => missing(),
+                "/lost" if version == 2 => missing(),
                 "/lost" | "/lost-copy" => article(2),
                 "/moved" if later => to("301 Moved Permanently"),
                 "/moved" => article(3),
                 "/away" if later => to("302 Found"),
+                "/out" if later => Page {
+                    headers: "Location: http://elsewhere.example/\r\n".to_owned(),
+                    ..to("301 Moved Permanently")
+                },
+                "/out" => article(8),
                 "/away" => article(4),
                 "/private" if later => {
                     html(format!("<meta name=robots content=noindex><p>{}</p>", prose(5, 10)))
@@ -113,7 +119,7 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
     let pages = |name: &str| bench.summary()["pages"][name].as_u64().unwrap();
-    assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (7, 1, 1));
+    assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (8, 1, 1));
     version.store(2, SeqCst);
     // The second time there is nothing left to do.
     for gone in [3, 3] {
@@ -122,11 +128,18 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
         let mut found = bench.found("when");
         found.iter_mut().for_each(|url| *url = url.replace(&server.url(""), ""));
         found.sort();
-        assert_eq!(found, ["/", "/away", "/down", "/lost-copy", "/new"]);
-        assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (5, 0, 2));
+        assert_eq!(found, ["/", "/away", "/down", "/lost-copy", "/new", "/out"]);
+        assert_eq!((pages("indexed"), pages("exact"), pages("alias")), (6, 0, 2));
         assert_eq!(pages("gone"), gone);
         bench.checked();
     }
+    // What is back is found again, and its copy is one again.
+    version.store(3, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
+    assert_eq!((pages("indexed"), pages("exact")), (6, 1));
+    bench.checked();
+    version.store(2, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
     for path in ["/lost", "/private"] {
         let said = bench.run(&["explain", &server.url(path)]);
         assert!(said.contains("not used: skipped.jsonl says why"), "{said}");

@@ -12,6 +12,8 @@ use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
 use crate::duplicates::Rows;
 
+/// Under this name the frontier remembers what was gone at a second look, for the next one.
+pub(super) const GONE: &str = "gone";
 /// The kind of a row that is a redirect.
 const ALIAS: &str = "alias";
 
@@ -82,6 +84,10 @@ impl Committer {
         if !self.recrawl {
             return Ok(());
         }
+        // First: after a crash between the commits of store and frontier it is not known any more.
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, GONE, b"1".to_vec());
+        }
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(()) };
         if self.kind_of(id)? == Some(ALIAS) {
             return Ok(());
@@ -103,6 +109,9 @@ impl Committer {
             .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
         if note.is_some() || self.recrawl {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
+        }
+        if self.recrawl {
+            frontier.note(page.url.as_str(), GONE, Vec::new());
         }
     }
 

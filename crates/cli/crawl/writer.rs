@@ -18,6 +18,7 @@ use super::log::Skipped;
 use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
+use super::recrawl::GONE;
 use super::rules::{AT_DEPTH, RULES, Rules};
 use super::run::Control;
 use super::stats::Stats;
@@ -143,6 +144,16 @@ impl Writer {
                         self.committer.commit(false)?;
                     }
                 }
+            }
+        }
+        // What was gone the last time may be back.
+        let mut gone = Vec::new();
+        self.frontier.notes(GONE, &mut |url, note| {
+            gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
+        })?;
+        for url in gone {
+            if let Some(Ok(url)) = self.rules.admit(&url, 0) {
+                self.frontier.push_again(Entry::page(url, 0))?;
             }
         }
         self.committer.commit(false)?;
@@ -328,7 +339,7 @@ impl Writer {
                 }
                 self.follow(&entry, &target)?;
                 if moved {
-                    self.committer.gone(entry.url.as_str())?;
+                    self.moved(&entry, &target)?;
                 }
                 self.committer.alias(&lease, &target)
             }
@@ -420,7 +431,7 @@ impl Writer {
         }) {
             // A stub that leads on at once is a redirect, whatever its status.
             self.follow(&entry, &target)?;
-            self.committer.gone(page.url.as_str())?;
+            self.moved(&entry, &target)?;
             return self.committer.alias(lease, &target);
         }
         if self.missing.looks_like(&*self.frontier, &lease.host, &page)? {
@@ -499,6 +510,15 @@ impl Writer {
             }
         }
         self.push(target, from.depth, hops)
+    }
+
+    /// A known page has another address now. Where that is not fetched, as outside of the scope, the text
+    /// would be lost: then it stays under the old one.
+    fn moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
+        match self.rules.admit(target, from.depth) {
+            Some(Ok(_)) => self.committer.gone(from.url.as_str()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
