@@ -319,3 +319,24 @@ fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
     refused(&["CLUSTERDOWN", "refused", "NOREPLICAS"]);
     assert_eq!(server.asked().len(), 1, "by the first crawl alone");
 }
+
+#[test]
+fn a_worker_that_loses_its_cluster_ends_as_one_that_cannot_write() {
+    let Some(mut cluster) = RedisCluster::start() else { return };
+    let servers = hosts(1, 200, Duration::from_millis(100));
+    let bench = Bench::new();
+    let address = cluster.address();
+    let mut command = bench.command(&seeds(&servers), &flags(&address, "lost"));
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let worker = command.spawn().unwrap();
+    let began = Instant::now();
+    while servers[0].asked().len() < 5 {
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing is fetched");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    (0..6).for_each(|node| cluster.kill(node));
+    let output = worker.wait_with_output().unwrap();
+    let error = text(&output.stderr);
+    assert_eq!(code(&output), 6, "{error}");
+    assert!(error.contains("could not be used") && error.contains("to go on"), "{error}");
+}

@@ -27,7 +27,7 @@ pub(crate) const HELP: &str = "Exit codes:
   3  stopped by a limit or by Ctrl-C; run the same command to go on
   4  no seed could be fetched: down, or refused by robots, scope or the address guard
   5  another process holds the data directory
-  6  could not write (disk full, read-only); run the same command to go on
+  6  could not write (disk full, read-only, cluster lost); run the same command to go on
   7  finished, but some inputs were bad";
 
 /// An error with its exit code, made where the code is known best.
@@ -60,6 +60,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
             return match error {
                 hapax_dedup::Error::Locked { .. } => LOCKED,
                 hapax_dedup::Error::Io { .. } | hapax_dedup::Error::Poisoned => WRITE,
+                hapax_dedup::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
                 hapax_dedup::Error::Corrupt { .. } | hapax_dedup::Error::Version { .. } => DAMAGED,
                 _ => USAGE,
             };
@@ -68,13 +69,14 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
             return match error {
                 hapax_frontier::Error::Locked(_) => LOCKED,
                 hapax_frontier::Error::Io { .. } | hapax_frontier::Error::Poisoned => WRITE,
+                hapax_frontier::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
                 _ => DAMAGED,
             };
         }
         if let Some(error) = cause.downcast_ref::<hapax_index::Error>() {
             return match error {
                 hapax_index::Error::Locked(_) => LOCKED,
-                hapax_index::Error::Io { .. } => WRITE,
+                hapax_index::Error::Io { .. } | hapax_index::Error::Poisoned => WRITE,
                 hapax_index::Error::Damaged { .. } => DAMAGED,
                 _ => USAGE,
             };
@@ -84,6 +86,17 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         }
     }
     USAGE
+}
+
+/// The exit code for an error of a cluster.
+fn code_elsewhere(error: &(dyn std::error::Error + Send + Sync + 'static)) -> u8 {
+    #[cfg(feature = "cluster")]
+    if let Some(error) = error.downcast_ref::<hapax_cluster::Error>() {
+        use hapax_cluster::Error::{Refused, Unavailable};
+        return if matches!(error, Unavailable { .. } | Refused { .. }) { WRITE } else { USAGE };
+    }
+    let _ = error;
+    WRITE
 }
 
 fn is_write_error(kind: io::ErrorKind) -> bool {
@@ -105,7 +118,8 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     match code {
         WRITE => Some(
-            "nothing that was committed is lost: make room, then run the same command to go on",
+            "nothing that was committed is lost: mend that (make room), then run the same command \
+             to go on",
         ),
         DAMAGED => Some(
             "nothing was changed: put a copy of the data directory back, or use another --data",

@@ -271,10 +271,16 @@ pub(crate) fn full_disk(pages: u64) -> Result<()> {
     let unmount = Unmount(job.data());
     let mut full = 0;
     loop {
-        match wait(job.crawl())? {
+        let said = job.folder.join("stderr");
+        let mut crawl = job.crawl();
+        crawl.stderr(std::fs::File::create(&said)?);
+        match wait(crawl)? {
             Some(0) => break,
             Some(6) => full += 1,
-            other => bail!("a full disk ended with {other:?}, not with 6"),
+            other => {
+                let said = std::fs::read_to_string(&said)?;
+                bail!("a full disk ended with {other:?}, not with 6:\n{said}");
+            }
         }
         ensure!(full < 100, "no end after {full} full disks");
         size += step;

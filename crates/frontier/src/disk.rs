@@ -258,6 +258,7 @@ fn translate(path: &Path, error: redb::Error) -> Error {
         redb::Error::Io(source) if source.kind() != std::io::ErrorKind::InvalidData => {
             Error::Io { path: path.to_owned(), source }
         }
+        redb::Error::PreviousIo => Error::Poisoned,
         other => Error::Damaged { path: path.to_owned(), what: other.to_string() },
     }
 }

@@ -26,6 +26,9 @@ pub enum Error {
         /// What tantivy said.
         what: String,
     },
+    /// An earlier write failed: drop the index and open it again.
+    #[error("an earlier write of the index failed: open it again")]
+    Poisoned,
     /// A query that cannot be read.
     #[error("the query cannot be read: {0}")]
     Query(String),

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
-use tantivy::directory::error::{LockError, OpenDirectoryError};
+use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::query::{QueryParser, RangeQuery, TermQuery};
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing,
@@ -131,6 +131,8 @@ pub struct Index {
     index: tantivy::Index,
     writer: IndexWriter,
     fields: Fields,
+    /// A writer that has failed takes more pages without a thread that would write them.
+    failed: bool,
 }
 
 impl std::fmt::Debug for Index {
@@ -156,13 +158,13 @@ impl Index {
             Ok((index, writer))
         };
         let (index, writer) = open().map_err(|error| translate(folder, error))?;
-        Ok(Self { path: folder.to_owned(), index, writer, fields })
+        Ok(Self { path: folder.to_owned(), index, writer, fields, failed: false })
     }
 
     /// Adds a page. Nothing is durable before [`commit`](Self::commit).
     ///
     /// # Errors
-    /// [`Error::Io`] or [`Error::Damaged`] from the writer's threads.
+    /// [`Error::Io`] or [`Error::Damaged`] from the writer's threads, [`Error::Poisoned`] ever after.
     pub fn add(&mut self, page: &Page<'_>) -> Result<()> {
         let mut document = TantivyDocument::new();
         let fields = self.fields;
@@ -175,7 +177,22 @@ impl Index {
         document.add_text(fields.stored_at, page.stored_at);
         document.add_u64(fields.bytes, page.bytes);
         document.add_u64(fields.canonical, page.canonical.into());
-        self.writer.add_document(document).map(|_| ()).map_err(|e| translate(&self.path, e))
+        self.write(|writer| {
+            writer.add_document(document).map(|_| ()).map_err(|error| {
+                // A writer whose thread has failed says no more than that; the thread's end says why.
+                writer.prepare_commit().err().unwrap_or(error)
+            })
+        })
+    }
+
+    fn write(&mut self, work: impl FnOnce(&mut IndexWriter) -> tantivy::Result<()>) -> Result<()> {
+        if self.failed {
+            return Err(Error::Poisoned);
+        }
+        work(&mut self.writer).map_err(|error| {
+            self.failed = true;
+            translate(&self.path, error)
+        })
     }
 
     /// Removes one page.
@@ -195,23 +212,23 @@ impl Index {
     pub fn delete_from(&mut self, first: u64) -> Result<()> {
         let lower = Bound::Included(Term::from_field_u64(self.fields.id, first));
         let query = RangeQuery::new(lower, Bound::Unbounded);
-        self.writer.delete_query(Box::new(query)).map(|_| ()).map_err(|e| translate(&self.path, e))
+        self.write(|writer| writer.delete_query(Box::new(query)).map(|_| ()))
     }
 
     /// Makes everything added before durable.
     ///
     /// # Errors
-    /// From the writer or the file system.
+    /// From the writer or the file system, [`Error::Poisoned`] ever after.
     pub fn commit(&mut self, sequence: u64) -> Result<()> {
-        let mut commit = || -> tantivy::Result<()> {
-            let mut prepared = self.writer.prepare_commit()?;
+        let index = self.index.clone();
+        self.write(|writer| {
+            let mut prepared = writer.prepare_commit()?;
             prepared.set_payload(&sequence.to_string());
             prepared.commit()?;
             // The rename of meta.json is durable only when its folder is.
-            self.index.directory().sync_directory()?;
+            index.directory().sync_directory()?;
             Ok(())
-        };
-        commit().map_err(|error| translate(&self.path, error))
+        })
     }
 
     /// Waits for merges that run in the background.
@@ -410,14 +427,17 @@ fn translate(path: &Path, error: TantivyError) -> Error {
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
         TantivyError::IoError(source) => io(source),
-        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. }) => {
-            io(io_error)
-        }
-        // The writer's threads report their I/O errors as text only.
+        TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. })
+        | TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => io(io_error),
+        // The writer's threads report their I/O errors as text only, if they say why at all.
         other if other.to_string().contains("No space left") => Error::Io {
             path: path.to_owned(),
             source: std::io::Error::new(std::io::ErrorKind::StorageFull, other.to_string()),
         },
+        TantivyError::ErrorInThread(what) | TantivyError::SystemError(what) => {
+            Error::Io { path: path.to_owned(), source: std::io::Error::other(what.clone()) }
+        }
         other => Error::Damaged { path: path.to_owned(), what: other.to_string() },
     }
 }
@@ -446,6 +466,19 @@ mod tests {
             bytes: 9,
             canonical: id == 1,
         }
+    }
+
+    #[test]
+    fn a_writer_that_cannot_write_says_why_and_calls_nothing_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        std::fs::remove_dir_all(folder.path()).unwrap();
+        // The thread that writes fails some pages later.
+        let failed = (0..100_000).find_map(|id| index.add(&page(id, "", "A spring.")).err());
+        let Some(Error::Io { source, .. }) = failed else { panic!("{failed:?}") };
+        assert!(!source.to_string().contains("was killed"), "{source}");
+        assert!(matches!(index.add(&page(0, "", "A spring.")), Err(Error::Poisoned)));
+        assert!(matches!(index.commit(1), Err(Error::Poisoned)));
     }
 
     #[test]
