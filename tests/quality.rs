@@ -173,6 +173,15 @@ fn stubs(set: &mut Set) {
             page(&stub, "shop", 1),
         );
     }
+    // The title is the shop's, and beside the number there is only what each page of it says.
+    for number in [3u64, 41, 907] {
+        let mut lot = article(88, false);
+        lot.title = format!("Lot {number}");
+        lot.paragraphs.insert(0, format!("You look at lot {number} of this sale."));
+        let page = page(&lot, "sale", 1)
+            .replace(&format!("<title>Lot {number}"), "<title>Our sale of old books and maps");
+        set.add(&format!("lot {number}"), &format!("http://sale.example/{number}"), page);
+    }
     for day in 10..14 {
         let mut page_of_day = article(77, false);
         page_of_day.paragraphs.truncate(2);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Simhash, Sketch, TieRule};
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Simhash, Sketch, TieRule, name_hash};
 use hapax_extract::{Basis, Document, Limits, Recipe, Tie, extract, extract_plain, for_each_token};
 use url::Url;
 
@@ -113,7 +113,8 @@ impl Evidence {
         let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        let names = document.names(|bytes| HASH.hash(bytes));
+        let names =
+            document.names(|bytes| HASH.hash(bytes)).map(|[whole, masked]| name_hash(whole, masked));
         Self { basis, fingerprint, sketch, names, numbers }
     }
 

@@ -34,6 +34,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
         let row = json!({
             "path": path.display().to_string(),
             "title": document.title,
+            "heading": document.heading,
             "language": document.language,
             "text": document.text,
             "blocks": blocks,

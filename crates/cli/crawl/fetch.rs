@@ -15,6 +15,7 @@ use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread, is_wanted};
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::rules::names_host;
+use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
 use crate::duplicates::Forgotten;
 
@@ -115,6 +116,8 @@ pub(super) struct Shared {
     pub(super) max_pages_per_host: u64,
     /// Extraction runs on this many threads at a time.
     pub(super) extractors: Arc<Semaphore>,
+    /// KiB of pages that may wait for the commit thread.
+    pub(super) room: Arc<Semaphore>,
     pub(super) cores: u32,
 }
 
@@ -302,7 +305,8 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
     let large = response.body.len() > LARGE_PAGE;
     let permits = if large { shared.cores } else { 1 };
     let permit = Arc::clone(&shared.extractors).acquire_many_owned(permits).await;
-    let (copy, shared) = (lease.clone(), Arc::clone(shared));
+    let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
+    let shared = Arc::clone(shared);
     let read = tokio::task::spawn_blocking(move || {
         let time = SystemTime::now();
         let url = lease.entry.url.clone();
@@ -323,11 +327,16 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
         }
     })
     .await;
-    read.unwrap_or_else(|error| Message::Skip {
+    let mut message = read.unwrap_or_else(|error| Message::Skip {
         lease: copy,
         reason: "extraction",
         detail: error.to_string(),
-    })
+    });
+    if let Message::Page(page) = &mut message {
+        let kib = u32::try_from(page.response.body.len() >> 10).unwrap_or(u32::MAX);
+        page._room = room.acquire_many_owned(kib.clamp(1, QUEUE_KIB)).await.ok();
+    }
+    message
 }
 
 fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule};
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
 use hapax_extract::{
     Basis, Document, Features, Limits, Recipe, Tie, extract, extract_plain, links,
 };
@@ -32,6 +32,8 @@ pub(crate) struct PageWork {
     pub(crate) key: Option<String>,
     /// Held while a large page is in memory: no other one is read until it is committed.
     pub(super) _alone: Option<OwnedSemaphorePermit>,
+    /// Its room among the pages that wait for the commit thread.
+    pub(super) _room: Option<OwnedSemaphorePermit>,
 }
 
 /// What kind of text a response holds, by its content type or, without one, by its bytes.
@@ -126,6 +128,7 @@ impl PageWork {
             time,
             key: None,
             _alone: None,
+            _room: None,
         }
     }
 }
@@ -234,7 +237,9 @@ impl Evidence {
         let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        let names = document.names(|bytes| HASH.hash(bytes));
+        let names = document
+            .names(|bytes| HASH.hash(bytes))
+            .map(|[whole, masked]| name_hash(whole, masked));
         Self { basis, fingerprint, sketch, names, numbers }
     }
 

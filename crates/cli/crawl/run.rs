@@ -51,8 +51,10 @@ const SHORTEST_BREAK: Duration = Duration::from_millis(200);
 const LONGEST_BREAK: Duration = Duration::from_secs(60);
 /// After a stop, requests in flight get this long to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// Answers that wait for the commit thread.
-const QUEUE: usize = 64;
+/// Answers that wait for the commit thread, and KiB of pages among them: extraction goes on while a
+/// group is made durable.
+const QUEUE: usize = 1024;
+pub(super) const QUEUE_KIB: u32 = 16 << 10;
 
 /// Whether a crawl by these settings can begin.
 ///
@@ -131,6 +133,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         recrawl: job.recrawl || committer.recrawl,
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
         extractors: Arc::new(Semaphore::new(cores as usize)),
+        room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
         cores,
     });
     let control = Arc::new(Control::default());

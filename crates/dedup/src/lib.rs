@@ -71,7 +71,7 @@ pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
 pub use numbers::{NUMBERS_SIZE, Numbers};
 pub use plain::{PLAIN_RECIPE, Plain};
 pub use plan::{Plan, plans, published_designs};
-pub use policy::{Level, Neighbour, Policy, Rule, Side, Verdict};
+pub use policy::{Level, Neighbour, Policy, Rule, Side, Verdict, name_hash};
 pub use record::{DocId, Document, Record};
 pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 pub use simhash::{FeatureKind, Simhash, TieRule, Weights};

@@ -152,6 +152,8 @@ pub enum Rule {
     Numbers,
     /// They are of one site and call themselves differently: [`Policy::similarity_name`].
     Name,
+    /// They are of one site, and their first names differ in numbers alone ([`name_hash`]): the same.
+    NumberedName,
 }
 
 impl Rule {
@@ -165,6 +167,7 @@ impl Rule {
             Self::Template => "fairly short, one site, no name in common",
             Self::Numbers => "fairly short, one site, other numbers",
             Self::Name => "one site, other names",
+            Self::NumberedName => "one site, another number in the name",
         }
     }
 }
@@ -178,7 +181,7 @@ pub struct Side<'a> {
     pub tokens: u32,
     /// Site.
     pub site: u64,
-    /// Hashes of what it calls itself, or 0.
+    /// Hashes of what it calls itself, or 0; see [`name_hash`].
     pub names: [u64; 2],
     /// The numbers in its text.
     pub numbers: Numbers,
@@ -200,10 +203,12 @@ impl Policy {
                     rules.push((Rule::Template, self.similarity_template));
                 }
             }
+            let short = tokens < self.name_tokens;
+            let name = if short { self.similarity_name } else { self.similarity_name_long };
             if named_differently(a.names, b.names) {
-                let short = tokens < self.name_tokens;
-                let name = if short { self.similarity_name } else { self.similarity_name_long };
                 rules.push((Rule::Name, name));
+            } else if numbered_differently(a.names[0], b.names[0]) {
+                rules.push((Rule::NumberedName, name));
             }
         } else {
             rules.push((Rule::OtherSite, self.similarity));
@@ -259,6 +264,26 @@ impl Policy {
     }
 }
 
+/// The hash of a name for [`Side::names`], of the hashes of all of it and of it with every number as one
+/// and the same: names that differ in numbers alone have the upper half in common, equal names both.
+/// Of a name without numbers it is `whole`, so whoever has no such second hash gives the first twice.
+///
+/// ```
+/// use hapax_dedup::{FeatureHash, name_hash};
+/// let hash = |text: &str| FeatureHash::Fnv1aMix.hash(text.as_bytes());
+/// let name = |text: &str, masked: &str| name_hash(hash(text), hash(masked));
+/// assert_eq!(name("item 41", "item 0") >> 32, name("item 97", "item 0") >> 32);
+/// assert_ne!(name("item 41", "item 0"), name("item 97", "item 0"));
+/// ```
+pub const fn name_hash(whole: u64, numbers_masked: u64) -> u64 {
+    (numbers_masked >> 32 << 32) | (whole & 0xFFFF_FFFF)
+}
+
+/// Two names that are the same but for their numbers.
+const fn numbered_differently(a: u64, b: u64) -> bool {
+    a != b && a >> 32 == b >> 32 && a >> 32 != 0
+}
+
 fn shared_name(a: [u64; 2], b: [u64; 2]) -> bool {
     a.iter().any(|name| *name != 0 && b.contains(name))
 }
@@ -278,6 +303,24 @@ mod tests {
 
     fn side(tokens: u32, site: u64, names: [u64; 2]) -> Side<'static> {
         Side { sketch: None, tokens, site, names, numbers: Numbers::default() }
+    }
+
+    #[test]
+    fn a_number_in_the_first_name_makes_another_page() {
+        let policy = Policy::default();
+        let (one, other) = (name_hash(7 << 32 | 1, 5 << 32), name_hash(7 << 32 | 2, 5 << 32));
+        let ask =
+            |tokens, names| policy.threshold(side(tokens, 1, [one, 9]), side(tokens, 1, names));
+        assert_eq!(ask(300, [other, 9]), policy.similarity_name);
+        assert_eq!(ask(900, [other, 9]), policy.similarity_name_long);
+        // The same name; a word that differs; a second name; hashes of others, which say no such thing.
+        for names in [[one, 9], [name_hash(1, 6 << 32), 9], [one, other]] {
+            assert_eq!(ask(300, names), policy.similarity_same_site, "{names:x?}");
+        }
+        let small = policy.threshold(side(300, 1, [3, 9]), side(300, 1, [4, 9]));
+        assert_eq!(small, policy.similarity_same_site);
+        let elsewhere = policy.threshold(side(300, 1, [one, 9]), side(300, 2, [other, 9]));
+        assert_eq!(elsewhere, policy.similarity);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use crate::tokens::for_each_token;
 pub(crate) const MAX_HEADING: usize = 16_384;
 
 impl Document {
-    /// Hashes of the names of the page: its heading, and its title without the site's name. 0 where
-    /// there is none.
+    /// Hashes of the names of the page: its heading, and its title without the site's name, each
+    /// whole and with every number as one and the same. 0 where there is none.
     ///
     /// # Complexity
     /// Linear in heading and title.
-    pub fn names(&self, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
+    pub fn names(&self, hash: impl Fn(&[u8]) -> u64) -> [[u64; 2]; 2] {
         [name(&self.heading, &hash), name(own_title(&self.title, &self.heading), &hash)]
     }
 }
@@ -49,14 +49,25 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
-/// A name's tokens, hashed: spacing, case, punctuation and the number of a section do not matter.
-fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> u64 {
-    let mut tokens = String::new();
+/// A name's tokens, hashed, and those with 0 for each run of digits: spacing, case, punctuation and the
+/// number of a section do not matter.
+fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
+    let (mut tokens, mut masked) = (String::new(), String::new());
     for_each_token(without_section(text), |token| {
         tokens.push_str(token);
         tokens.push(' ');
+        let mut digits = false;
+        for c in token.chars() {
+            match (c.is_numeric(), digits) {
+                (false, _) => masked.push(c),
+                (true, false) => masked.push('0'),
+                (true, true) => {}
+            }
+            digits = c.is_numeric();
+        }
+        masked.push(' ');
     });
-    if tokens.is_empty() { 0 } else { hash(tokens.as_bytes()) }
+    if tokens.is_empty() { [0; 2] } else { [hash(tokens.as_bytes()), hash(masked.as_bytes())] }
 }
 
 /// A heading without `4.7. ` or `D.5. ` before it, which change from edition to edition. Without the
@@ -140,7 +151,7 @@ pub(crate) fn heading_of(block: &RawBlock) -> &str {
 mod tests {
     use super::*;
 
-    fn name_of(text: &str) -> u64 {
+    fn name_of(text: &str) -> [u64; 2] {
         name(text, |bytes| bytes.iter().fold(7, |h: u64, b| h.wrapping_mul(31) ^ u64::from(*b)))
     }
 
@@ -152,7 +163,11 @@ mod tests {
         let title = "How the river rose - Paper - A flood elsewhere";
         assert_eq!(own_title(title, "A flood elsewhere"), "How the river rose");
         assert_eq!(name_of("The  River\nrose!"), name_of("the river rose"));
-        assert_eq!(name_of(" - "), 0);
+        assert_eq!(name_of(" - "), [0; 2]);
+        let (one, other) = (name_of("Item 12a of 3"), name_of("Item 407a of 5"));
+        assert_ne!(one[0], other[0]);
+        assert_eq!(one[1], other[1]);
+        assert_ne!(name_of("Item 12 of 3")[1], one[1], "a letter more");
         for text in ["4.7. Check the files", "D.5. Check the files", "12. Check the files"] {
             assert_eq!(without_section(text), "Check the files");
         }
