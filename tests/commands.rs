@@ -278,14 +278,14 @@ fn a_data_directory_keeps_to_one_recipe() {
     let (exit, _, err) = pipe(&["dedup"], Some(&data), &line);
     assert_eq!(exit, 1, "{err}");
     assert!(
-        err.contains("--recipe token-window-4-2") && err.contains("content-words-tf-2"),
+        err.contains("--recipe token-window-4-3") && err.contains("content-words-tf-3"),
         "{err}"
     );
     // Whatever it was made by is checked.
     assert!(bench.run(&["check"]).contains("1 in the journal"), "{}", bench.run(&["check"]));
     let (exit, _, err) = pipe(&["dedup", "--recipe", "nothing"], Some(&data), &line);
     assert_eq!(exit, 1);
-    assert!(err.contains("there are content-words-tf-2"), "{err}");
+    assert!(err.contains("there are content-words-tf-3"), "{err}");
     let file = bench.path("a.txt");
     write(&file, prose(1, 10));
     let fingerprint =

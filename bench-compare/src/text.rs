@@ -39,16 +39,35 @@ pub fn run(folder: &str, rounds: usize) {
     let han = chars().filter(|c| ('\u{4E00}'..='\u{9FFF}').contains(c)).count();
     let language = if 2 * han > chars().filter(|c| c.is_alphabetic()).count() { "zh" } else { "en" };
     let jieba = hapax_extract::jieba();
-    let (mut whole, mut cut) = (Vec::new(), Vec::new());
+    let (mut whole, mut marked, mut cut) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let features = |text: &String| hapax_extract::features(text, language, |bytes| FeatureHash::Fnv1aMix.hash(bytes)).words.len();
-        whole.push(rate(measure::seconds(|| texts.iter().map(features).sum::<usize>()).0));
+        let features = |text: &String| hapax_extract::features(text, language, |bytes| FeatureHash::Fnv1aMix.hash(bytes));
+        whole.push(rate(measure::seconds(|| texts.iter().map(|text| features(text).words.len()).sum::<usize>()).0));
+        let fingerprint = |text: &String| {
+            let mut simhash = Simhash::new();
+            simhash.add_weighted(features(text).weighted());
+            simhash.finish().bits()
+        };
+        marked.push(rate(measure::seconds(|| texts.iter().fold(0, |sum, text| sum ^ fingerprint(text))).0));
         cut.push(rate(measure::seconds(|| texts.iter().map(|text| jieba.cut(text, false).len()).sum::<usize>()).0));
     }
-    println!("the crawler's features as {language}: {} MB/s; jieba-rs alone {} MB/s", measure::show(&mut whole), measure::show(&mut cut));
+    println!(
+        "the crawler's features as {language}: {} MB/s, with their fingerprint {} MB/s; jieba-rs alone {} MB/s",
+        measure::show(&mut whole), measure::show(&mut marked), measure::show(&mut cut)
+    );
     let hashes: Vec<u64> = (0..1000u64).map(hapax_dedup::mix64).collect();
-    let (mut fast, mut slow) = (Vec::new(), Vec::new());
+    let (mut fast, mut weighted, mut slow) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rounds {
+        let (c, _) = measure::seconds(|| {
+            let mut sum = 0;
+            for _ in 0..10_000 {
+                let mut simhash = Simhash::new();
+                simhash.add_weighted(std::hint::black_box(&hashes).iter().map(|hash| (*hash, 29)));
+                sum ^= simhash.finish().bits();
+            }
+            sum
+        });
+        weighted.push(10.0 / c);
         let (a, _) = measure::seconds(|| {
             let mut sum = 0;
             for _ in 0..10_000 {
@@ -70,7 +89,10 @@ pub fn run(folder: &str, rounds: usize) {
         fast.push(10.0 / a);
         slow.push(10.0 / b);
     }
-    println!("accumulation of 1,000 features: add_all {} M/s, one by one {} M/s", measure::show(&mut fast), measure::show(&mut slow));
+    println!(
+        "accumulation of 1,000 features: add_all {} M/s, add_weighted {} M/s, one by one {} M/s",
+        measure::show(&mut fast), measure::show(&mut weighted), measure::show(&mut slow)
+    );
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
     for hash in FeatureHash::ALL {
         let (a, _) = measure::seconds(|| words.iter().fold(0u64, |sum, word| sum ^ hash.hash(word.as_bytes())));

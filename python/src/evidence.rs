@@ -158,13 +158,7 @@ fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprin
         Tie::One => TieRule::One,
     };
     let mut simhash = Simhash::with_tie(tie);
-    if recipe == Recipe::ContentWords {
-        simhash.add_all(&basis.features.words);
-    } else {
-        for (hash, weight) in recipe.features(document, basis, |bytes| HASH.hash(bytes)) {
-            simhash.add(hash, weight);
-        }
-    }
+    simhash.add_weighted(recipe.features(document, basis, |bytes| HASH.hash(bytes)));
     simhash.finish()
 }
 

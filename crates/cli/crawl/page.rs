@@ -258,12 +258,6 @@ pub(crate) fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) ->
         Tie::One => TieRule::One,
     };
     let mut simhash = Simhash::with_tie(tie);
-    if recipe == Recipe::ContentWords {
-        simhash.add_all(&basis.features.words);
-    } else {
-        for (hash, weight) in recipe.features(document, basis, |bytes| HASH.hash(bytes)) {
-            simhash.add(hash, weight);
-        }
-    }
+    simhash.add_weighted(recipe.features(document, basis, |bytes| HASH.hash(bytes)));
     simhash.finish()
 }

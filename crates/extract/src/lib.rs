@@ -35,6 +35,7 @@ mod evidence;
 mod feed;
 mod fold;
 mod foreign;
+mod frequency;
 mod lang;
 mod leap;
 mod measure;

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::frequency::ONCE;
 use crate::lang::{is_han, stopwords};
 use crate::tokens::{RECIPE, for_each_token};
 use crate::{Basis, Document};
@@ -19,7 +20,8 @@ pub enum Tie {
 /// A versioned way from a page to weighted features. Fingerprints of two recipes never compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recipe {
-    /// Stemmed content words, weighted by how often they occur. The default: best at distance 3.
+    /// Stemmed content words, weighted by how often they occur ([`Features::weighted`](crate::Features::weighted)).
+    /// The default: best at distance 3.
     #[default]
     ContentWords,
     /// All words after segmentation, weighted by how often they occur; FNV-1 over UTF-16 units, ties
@@ -38,10 +40,11 @@ pub enum Recipe {
     WordsAndImages,
 }
 
-/// Weights of the title's and the heading's words, and of an image.
+/// Weights of the title's and the heading's words.
 const TITLE: u32 = 4;
 const HEADING: u32 = 2;
-const IMAGE: u32 = 3;
+/// Of an image: that of three words which occur once.
+const IMAGE: u32 = 3 * ONCE;
 /// Of an enumerated value.
 const VALUE: u32 = 4;
 
@@ -61,12 +64,12 @@ impl Recipe {
     pub const fn name(self) -> &'static str {
         match self {
             Self::ContentWords => RECIPE,
-            Self::SegmentedWords => "segmented-words-fnv1-utf16-2",
-            Self::StopwordShingles => "stopword-shingles-2",
-            Self::TokenWindow => "token-window-4-2",
-            Self::CharacterNgrams => "character-4-grams-2",
-            Self::Characters => "characters-and-values-2",
-            Self::WordsAndImages => "content-words-images-2",
+            Self::SegmentedWords => "segmented-words-fnv1-utf16-3",
+            Self::StopwordShingles => "stopword-shingles-3",
+            Self::TokenWindow => "token-window-4-3",
+            Self::CharacterNgrams => "character-4-grams-3",
+            Self::Characters => "characters-and-values-3",
+            Self::WordsAndImages => "content-words-images-3",
         }
     }
 
@@ -103,7 +106,7 @@ impl Recipe {
         let text = &basis.text;
         let once = |hashes: Vec<u64>| hashes.into_iter().map(|hash| (hash, 1)).collect();
         match self {
-            Self::ContentWords => once(basis.features.words.clone()),
+            Self::ContentWords => basis.features.weighted().collect(),
             Self::SegmentedWords => {
                 once(tokens(text).iter().map(|word| fnv1_utf16(word)).collect())
             }
@@ -160,7 +163,7 @@ impl Recipe {
                 all.into_iter().collect()
             }
             Self::WordsAndImages => {
-                let mut all: Vec<(u64, u32)> = once(basis.features.words.clone());
+                let mut all: Vec<(u64, u32)> = basis.features.weighted().collect();
                 let mut seen = HashSet::new();
                 for image in &document.images {
                     // The query of an image's address is a size or a session.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use jieba_rs::Jieba;
 
 use crate::fold::fold;
+use crate::frequency::weights;
 use crate::lang::is_cjk;
 use crate::words::{Cutter, Words};
 
@@ -18,13 +19,13 @@ pub fn jieba() -> &'static Jieba {
 
 /// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
 /// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
-pub const RECIPE: &str = "content-words-tf-2";
+pub const RECIPE: &str = "content-words-tf-3";
 
 /// A text's features, as hashes by the caller's hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// Stemmed content words, each as often as it occurs: term frequency is the weight.
-    pub words: Vec<u64>,
+    /// Stemmed content words, each with how often it occurs, in the order of their first occurrence.
+    pub words: Vec<(u64, u32)>,
     /// Shingles of three tokens that carry a stopword or a number; all shingles of a text that has
     /// few of those. For similarity.
     pub shingles: Vec<u64>,
@@ -38,17 +39,31 @@ pub struct Features {
     pub numbers: Vec<u64>,
 }
 
+impl Features {
+    /// The words with the weights that they have in the fingerprint of the default recipe: more than in
+    /// proportion for a word that comes back, but none far above the second most frequent.
+    ///
+    /// # Complexity
+    /// Linear in the words.
+    pub fn weighted(&self) -> impl Iterator<Item = (u64, u32)> {
+        let counts: Vec<u32> = self.words.iter().map(|(_, count)| *count).collect();
+        let weights: Vec<u32> = weights(&counts).collect();
+        self.words.iter().map(|(hash, _)| *hash).zip(weights)
+    }
+}
+
 /// The stemmed content words of a text with their weights, heaviest first, then by word: what the
 /// fingerprint is made of, readable.
 pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
     let cutter = Cutter::new(language);
-    let mut weights: HashMap<String, u32> = HashMap::new();
+    let mut counts: HashMap<String, u32> = HashMap::new();
     for_each_token(text, |token| {
         if !cutter.is_function(token) {
-            *weights.entry(cutter.stem(token).into_owned()).or_default() += 1;
+            *counts.entry(cutter.stem(token).into_owned()).or_default() += 1;
         }
     });
-    let mut words: Vec<(String, u32)> = weights.into_iter().collect();
+    let (words, counts): (Vec<String>, Vec<u32>) = counts.into_iter().unzip();
+    let mut words: Vec<(String, u32)> = words.into_iter().zip(weights(&counts)).collect();
     words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     words
 }
@@ -67,14 +82,15 @@ pub fn features(
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
     let mut known = Words::new(language, hash);
-    let (mut plain, mut anchors, mut words) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut plain, mut anchors, mut stems) = (Vec::new(), Vec::new(), Vec::new());
     for_each_token(text, |token| {
         let word = known.get(token);
         plain.push(word.plain);
         anchors.push(word.anchor);
-        words.extend(word.content);
+        stems.extend(word.content);
     });
-    known.keep();
+    let tokens = u32::try_from(stems.len()).unwrap_or(u32::MAX);
+    let words = known.finish(&stems);
 
     let combine = |window: &[u64]| {
         let mut bytes = [0u8; 24];
@@ -102,9 +118,8 @@ pub fn features(
         digest[8..].copy_from_slice(&hash(&bytes).to_le_bytes());
         digest
     });
-    let count = u32::try_from(words.len()).unwrap_or(u32::MAX);
     let numbers = numbers(text).map(|number| hash(number.as_bytes())).collect();
-    Features { words, shingles, digest, tokens: count, numbers }
+    Features { words, shingles, digest, tokens, numbers }
 }
 
 /// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
@@ -270,7 +285,10 @@ mod tests {
         assert_ne!(a.digest, b.digest);
         assert_eq!(features("", "en", hash), Features::default());
         let words = weighted_words("the dogs were walking, a dog walks", "en");
-        assert_eq!(words, [("dog".to_owned(), 2), ("walk".to_owned(), 2)]);
+        assert_eq!(words, [("dog".to_owned(), 29), ("walk".to_owned(), 29)]);
+        let all = features("the dogs were walking, a dog walks by", "en", hash);
+        let once = all.weighted().map(|(_, weight)| weight).collect::<Vec<_>>();
+        assert_eq!(once, [29, 29], "the same weights");
     }
 
     #[test]

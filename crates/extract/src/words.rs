@@ -42,10 +42,56 @@ impl<'a> Cutter<'a> {
 pub(crate) struct Word {
     /// Of the folded token.
     pub(crate) plain: u64,
-    /// Of its stem; `None` for a stopword.
-    pub(crate) content: Option<u64>,
+    /// Its stem; `None` for a stopword.
+    pub(crate) content: Option<Stem>,
     /// A stopword or a number.
     pub(crate) anchor: bool,
+}
+
+/// Where the stem of a content word is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stem(u32);
+
+/// How often each stem occurs in a text.
+#[derive(Default)]
+struct Stems {
+    /// Its place, by its hash.
+    places: HashMap<u64, u32, RandomState>,
+    hashes: Vec<u64>,
+    /// Zero between texts.
+    counts: Vec<u32>,
+}
+
+impl Stems {
+    fn place(&mut self, hash: u64) -> Stem {
+        let next = u32::try_from(self.hashes.len()).unwrap_or(u32::MAX);
+        let place = *self.places.entry(hash).or_insert(next);
+        if place == next {
+            self.hashes.push(hash);
+            self.counts.push(0);
+        }
+        Stem(place)
+    }
+
+    /// Hashes of stems, each with how often it is there, in the order of their first occurrence.
+    fn count(&mut self, stems: &[Stem]) -> Vec<(u64, u32)> {
+        let mut seen = vec![0u32; stems.len() + 1];
+        let mut length = 0;
+        for Stem(place) in stems {
+            let Some(count) = self.counts.get_mut(*place as usize) else { continue };
+            // Half of all words are new, and which ones cannot be predicted: no branch.
+            if let Some(next) = seen.get_mut(length) {
+                *next = *place;
+            }
+            length += usize::from(*count == 0);
+            *count += 1;
+        }
+        let counted = |place: &u32| {
+            let place = *place as usize;
+            Some((*self.hashes.get(place)?, std::mem::take(self.counts.get_mut(place)?)))
+        };
+        seen.iter().take(length).filter_map(counted).collect()
+    }
 }
 
 /// Words remembered, of one language.
@@ -99,6 +145,7 @@ struct Memory {
     hash: Option<TypeId>,
     language: String,
     words: HashMap<Key, Word, RandomState>,
+    stems: Stems,
 }
 
 thread_local! {
@@ -120,8 +167,11 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
     pub(crate) fn new(language: &'a str, hash: H) -> Self {
         let mut memory = if Self::LASTING { MEMORY.take() } else { Memory::default() };
         let of = Some(TypeId::of::<H>());
-        if memory.hash != of || memory.language != language {
+        // A stem keeps its place for the length of a text, however many words that has.
+        let full = memory.stems.hashes.len() > MAX_WORDS;
+        if memory.hash != of || memory.language != language || full {
             memory.words.clear();
+            memory.stems = Stems::default();
             memory.hash = of;
             memory.language.clear();
             memory.language.push_str(language);
@@ -144,22 +194,26 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
     }
 
     #[cold]
-    fn read(&self, token: &str) -> Word {
+    fn read(&mut self, token: &str) -> Word {
         let plain = (self.hash)(token.as_bytes());
         let number = token.starts_with(|c: char| c.is_numeric());
         let function = self.cutter.is_function(token);
-        let content = (!function).then(|| match self.cutter.stem(token) {
+        let stem = (!function).then(|| match self.cutter.stem(token) {
             stem if *stem == *token => plain,
             stem => (self.hash)(stem.as_bytes()),
         });
+        let content = stem.map(|hash| self.memory.stems.place(hash));
         Word { plain, content, anchor: function || number }
     }
 
-    /// Keeps the words for the next text.
-    pub(crate) fn keep(self) {
+    /// Hashes of a text's stems, each with how often it is there, in the order of their first
+    /// occurrence. The words are kept for the next text.
+    pub(crate) fn finish(mut self, stems: &[Stem]) -> Vec<(u64, u32)> {
+        let stems = self.memory.stems.count(stems);
         if Self::LASTING {
             MEMORY.set(self.memory);
         }
+        stems
     }
 }
 
@@ -174,15 +228,17 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_of_this_hash_and_this_language() {
-        let read = |language: &str, salt: Option<u64>, token: &str| {
-            let word = if let Some(salt) = salt {
-                let mut words = Words::new(language, move |b: &[u8]| salt + b.len() as u64);
-                (words.get(token), words.keep()).0
-            } else {
-                let mut words = Words::new(language, length);
-                (words.get(token), words.keep()).0
-            };
-            (word.plain, word.content, word.anchor)
+        fn ask<H: Fn(&[u8]) -> u64 + 'static>(
+            mut words: Words<'_, H>,
+            token: &str,
+        ) -> (u64, Option<u64>, bool) {
+            let word = words.get(token);
+            let stem = words.finish(word.content.as_slice()).first().map(|(hash, _)| *hash);
+            (word.plain, stem, word.anchor)
+        }
+        let read = |language: &str, salt: Option<u64>, token: &str| match salt {
+            Some(salt) => ask(Words::new(language, move |b: &[u8]| salt + b.len() as u64), token),
+            None => ask(Words::new(language, length), token),
         };
         for _ in 0..2 {
             assert_eq!(read("en", None, "the"), (3, None, true));
@@ -203,6 +259,26 @@ mod tests {
         }
         words.get(&"a".repeat(25));
         assert!(!words.memory.words.is_empty());
+    }
+
+    #[test]
+    fn stems_are_counted_anew_for_each_text_and_across_a_full_memory() {
+        let hash = |bytes: &[u8]| bytes.iter().fold(7, |h: u64, b| h * 31 + u64::from(*b));
+        let mut words = Words::new("en", hash);
+        let mut stems = Vec::new();
+        stems
+            .extend(["house", "the", "boat", "houses"].iter().filter_map(|w| words.get(w).content));
+        for number in 0..2 * MAX_WORDS {
+            words.get(&number.to_string());
+        }
+        stems.extend(["houses", "boat"].iter().filter_map(|word| words.get(word).content));
+        assert_eq!(words.finish(&stems), [(hash(b"hous"), 3), (hash(b"boat"), 2)]);
+        for _ in 0..2 {
+            let mut next = Words::new("en", hash);
+            assert!(next.memory.stems.hashes.len() <= MAX_WORDS);
+            let boat = next.get("boat").content;
+            assert_eq!(next.finish(boat.as_slice()), [(hash(b"boat"), 1)]);
+        }
     }
 
     proptest! {
