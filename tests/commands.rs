@@ -121,6 +121,38 @@ fn extract_says_why_and_fingerprint_names_the_file() {
     );
 }
 
+/// A recipe that gives another fingerprint needs another name.
+#[test]
+fn fingerprints_of_a_recipe_never_change() {
+    let bench = Bench::new();
+    let (english, chinese) = (bench.path("en.html"), bench.path("zh.html"));
+    let river = "When the river rose in the spring, the people of the village moved their animals to the hill. \
+                 The river had risen before, and the hill had kept the animals of the village dry.";
+    write(
+        &english,
+        format!(
+            "<title>River</title><h1>The river</h1><p>{river}</p><p>{river} So it went in each of the years.</p><p><img src=/a.png alt=hill><img src=/b.png alt=boat><img src=/c.png alt=cows></p>"
+        ),
+    );
+    let water = "春天河水上涨的时候，村里的人把牲口赶到山上，在那里等到河水退去，因为他们每年都是这样做的。";
+    write(&chinese, format!("<title>河水</title><p>{water}</p><p>{water}山上很冷。</p>"));
+    for (recipe, en, zh) in [
+        ("content-words-tf-3", "89c8284d28eaa91f", "b9fbbf6379aafdc4"),
+        ("segmented-words-fnv1-utf16-3", "d89cc01ceafbac7e", "0f63bd07b501f057"),
+        ("stopword-shingles-3", "80c9bfb56ff14d8f", "e5d61e0b08bb4d3c"),
+        ("token-window-4-3", "f13fd0d6e6216b91", "941ca8951ea4a845"),
+        ("character-4-grams-3", "20595344acd94e7d", "0adbb9389ba3700a"),
+        ("characters-and-values-3", "cb0e747db888fa11", "99d6b86123552ad8"),
+        ("content-words-images-3", "8948684d28caa91f", "b9fbbf6379aafdc4"),
+    ] {
+        let args = ["fingerprint", "--recipe", recipe];
+        let output = crawl().args(args).args([&english, &chinese]).output().unwrap();
+        let printed = text(&output.stdout);
+        let found: Vec<&str> = printed.split_whitespace().step_by(2).collect();
+        assert_eq!(found, [en, zh], "{recipe}");
+    }
+}
+
 #[test]
 fn stored_pages_take_the_same_way() {
     let bench = Bench::new();

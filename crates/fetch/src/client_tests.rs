@@ -208,3 +208,21 @@ async fn a_body_that_nobody_wants_is_left_unless_it_is_short() {
         assert_eq!(response.bodiless, bodiless, "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_body_that_breaks_off_matters_only_where_it_is_wanted() {
+    let url = server(|path| {
+        let kind = if path == "/page" { "text/html" } else { "image/png" };
+        let head = format!("Content-Type: {kind}\r\nTransfer-Encoding: chunked\r\n");
+        (head, b"5\r\nwhole\r\nno chunk".to_vec())
+    })
+    .await;
+    let fetcher = fetcher(&url, Options::default());
+    let get = async |path: &str| {
+        let (url, wanted) = (url.join(path).unwrap(), |kind: &str| kind == "text/html");
+        fetcher.get_wanted(&url, &Validators::default(), wanted).await
+    };
+    assert_eq!(get("/page").await.unwrap_err().kind(), Kind::Protocol);
+    let image = get("/image").await.unwrap();
+    assert_eq!((image.status, image.raw.len()), (200, 0));
+}
