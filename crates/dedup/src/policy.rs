@@ -78,6 +78,9 @@ pub struct Policy {
     /// words are others, and only what is not text, such as code in two translations, is equal.
     /// Default 20.
     pub max_distance: u32,
+    /// From this similarity on it does not matter how many bits differ: what one has more is a few
+    /// words that it repeats, such as those of comments. Default 0.75.
+    pub similarity_sure: f64,
     /// Smallest estimated similarity that confirms a candidate of another site. Default 0.5.
     pub similarity: f64,
     /// The same for two documents of one site, which share a template. Default 0.55.
@@ -115,6 +118,7 @@ impl Default for Policy {
         Self {
             distance: 3,
             max_distance: 20,
+            similarity_sure: 0.75,
             similarity: 0.5,
             similarity_same_site: 0.55,
             short_tokens: 50,
@@ -229,6 +233,11 @@ impl Policy {
         self.rules(a, b).into_iter().map(|(_, similarity)| similarity).fold(0.0, f64::max)
     }
 
+    /// Whether so many bits differ that the words are others, whatever else is alike.
+    pub fn words_differ(&self, similarity: f64, distance: u32) -> bool {
+        distance > self.max_distance && similarity < self.similarity_sure
+    }
+
     /// Whether a candidate at this Hamming distance is confirmed, and with which similarity and threshold.
     ///
     /// Without sketches on both sides the distance alone decides, and for short documents nothing
@@ -252,7 +261,7 @@ impl Policy {
         }
         let threshold = self.threshold(a, b);
         match similarity {
-            Some(value) if value >= threshold && distance <= self.max_distance => {
+            Some(value) if value >= threshold && !self.words_differ(value, distance) => {
                 Some((similarity, Some(threshold)))
             }
             Some(_) => None,
@@ -303,6 +312,24 @@ mod tests {
 
     fn side(tokens: u32, site: u64, names: [u64; 2]) -> Side<'static> {
         Side { sketch: None, tokens, site, names, numbers: Numbers::default() }
+    }
+
+    #[test]
+    fn many_other_bits_are_other_words_unless_nearly_all_shingles_are_shared() {
+        let policy = Policy::default();
+        let sketch =
+            |from: u64| Sketch::from_hashes((from..from + 2000).map(crate::mix64)).unwrap();
+        // 33 of 47 shingles are shared, then 19 of 21.
+        let (one, half, most) = (sketch(0), sketch(350), sketch(100));
+        let ask = |other: &Sketch, distance| {
+            let side = |sketch| Side { sketch: Some(sketch), ..side(900, 0, [0; 2]) };
+            let (one, other) = (side(&one), Side { site: 1, ..side(other) });
+            policy.confirm(Level::Sketch, distance, one, other).is_some()
+        };
+        assert!((0.5..0.75).contains(&one.similarity(&half)), "{}", one.similarity(&half));
+        assert!(one.similarity(&most) >= 0.75);
+        assert_eq!([20, 21].map(|distance| ask(&half, distance)), [true, false]);
+        assert_eq!([20, 21, 40].map(|distance| ask(&most, distance)), [true; 3]);
     }
 
     #[test]
