@@ -166,3 +166,39 @@ fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
     assert!(server.asked().len() > 3, "{:?}", server.asked());
     assert!(server.asked()[3..].contains(&"/".to_owned()), "{:?}", server.asked());
 }
+
+#[test]
+fn a_site_that_moved_since_is_followed_from_its_seed() {
+    let web = || {
+        HashMap::from([
+            ("/".to_owned(), html(format!("<p>{}</p><a href=/a>a</a>", prose(1, 10)))),
+            ("/a".to_owned(), article(2)),
+        ])
+    };
+    let target = Server::start(web());
+    let moved = Arc::new(AtomicUsize::new(0));
+    let (later, pages, to) = (Arc::clone(&moved), web(), target.url(""));
+    let server = Server::answering(
+        Arc::new(move |path, _| match pages.get(path) {
+            Some(_) if later.load(SeqCst) > 0 => Page {
+                status: "301 Moved Permanently",
+                headers: format!("Location: {to}{path}\r\n"),
+                body: Vec::new(),
+            },
+            Some(page) => page.clone(),
+            None => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let flags = ["--concurrency", "1", "--allow-private", "127.0.0.0/8"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    moved.store(1, SeqCst);
+    let again = [&flags[..], &["--recrawl"]].concat();
+    let output = bench.crawl(&[server.url("/")], &again);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let mut found = bench.found("when");
+    found.sort();
+    assert_eq!(found, [target.url("/"), target.url("/a")]);
+    bench.checked();
+}

@@ -153,6 +153,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         frontier: Arc::clone(&frontier),
         stats: Arc::clone(&stats),
         root: summary_root.clone(),
+        seeds: job.seeds.iter().cloned().collect(),
         links_only,
         max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
         patterns: Patterns::default(),

@@ -1,5 +1,6 @@
 //! The commit thread: what leases came to, the links they brought, and what becomes of them.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,6 +34,8 @@ pub(super) struct Writer {
     pub(super) frontier: Arc<dyn Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) root: PathBuf,
+    /// Where the crawl begins: if one of these has moved, so has its scope.
+    pub(super) seeds: HashSet<Url>,
     pub(super) links_only: bool,
     pub(super) max_redirects: u8,
     pub(super) patterns: Patterns,
@@ -501,7 +504,8 @@ impl Writer {
             return self.committer.skip(target.as_str(), "redirects", &detail);
         }
         // On a second look every known page has this depth.
-        if from.depth == 0 && from.kind == EntryKind::Page && !self.committer.recrawl {
+        let seed = !self.committer.recrawl || self.seeds.contains(&from.url);
+        if from.depth == 0 && from.kind == EntryKind::Page && seed {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.seed_moved(target);
             let target = target.to_string();
