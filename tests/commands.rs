@@ -331,7 +331,16 @@ fn a_data_directory_keeps_to_one_recipe() {
 fn a_page_of_ten_megabytes_takes_256_at_most() {
     let bench = Bench::new();
     let mut lines = String::new();
+    // Five letters each, none twice.
+    let letter =
+        |number: u32, place: u32| char::from(b'a' + (number / 24u32.pow(place) % 24) as u8);
+    let distinct = (0..1u32 << 21).map(|number| {
+        let word: String = (0..5).map(|place| letter(number, place)).collect();
+        word + " "
+    });
+    let distinct: String = distinct.collect();
     for (name, piece) in [
+        ("distinct", &distinct[..10 << 20]),
         ("paragraphs", "<p>a b"),
         ("attributes", "<p a=1 b=2 c=3>x</p>"),
         ("words", "the cat sat on a mat "),
@@ -366,7 +375,7 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(peak < 256 << 10, "{} MiB", peak >> 10);
-    assert_eq!(text(&output.stdout).lines().count(), 5);
+    assert_eq!(text(&output.stdout).lines().count(), 6);
 }
 
 #[test]

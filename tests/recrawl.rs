@@ -176,8 +176,18 @@ fn a_site_that_moved_since_is_followed_from_its_seed() {
         ])
     };
     let target = Server::start(web());
+    // First to another host, and from there on.
+    let to = target.url("");
+    let middle = Server::answering(
+        Arc::new(move |path, _| Page {
+            status: "301 Moved Permanently",
+            headers: format!("Location: {to}{path}\r\n"),
+            body: Vec::new(),
+        }),
+        Duration::ZERO,
+    );
     let moved = Arc::new(AtomicUsize::new(0));
-    let (later, pages, to) = (Arc::clone(&moved), web(), target.url(""));
+    let (later, pages, to) = (Arc::clone(&moved), web(), middle.url(""));
     let server = Server::answering(
         Arc::new(move |path, _| match pages.get(path) {
             Some(_) if later.load(SeqCst) > 0 => Page {

@@ -81,6 +81,10 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
                 _ => USAGE,
             };
         }
+        #[cfg(feature = "cluster")]
+        if let Some(error) = cause.downcast_ref::<hapax_cluster::Error>() {
+            return code_elsewhere(error);
+        }
         if cause.downcast_ref::<io::Error>().is_some_and(|e| is_write_error(e.kind())) {
             return WRITE;
         }

@@ -169,12 +169,15 @@ impl Committer {
             ..Options::default()
         };
         let store = Store::open(data.dedup(), options).map_err(|error| match error {
-            hapax_dedup::Error::Recipe { stored, asked } => coded(
-                USAGE,
-                format!(
-                    "this data directory was made by recipe {stored}, not {asked}: give --recipe {stored}, or another --data"
-                ),
-            ),
+            hapax_dedup::Error::Recipe { stored, asked } => {
+                // A recipe of another version cannot be asked for.
+                let way = match Recipe::parse(&stored) {
+                    Some(_) => format!("give --recipe {stored}, or another --data"),
+                    None => "use the version that made it, another --data, or --fresh".to_owned(),
+                };
+                let made = format!("this data directory was made by recipe {stored}, not {asked}");
+                coded(USAGE, format!("{made}: {way}"))
+            }
             error => error.into(),
         })?;
         if store.cache_was_set_aside() {

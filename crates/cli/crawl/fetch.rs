@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
 use hapax_frontier::{EntryKind, Frontier, Lease, url_key};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
 use super::feeds::{Claim, Feeds};
@@ -26,6 +26,8 @@ pub(super) enum Message {
     Sitemap {
         lease: Lease,
         sitemap: Sitemap,
+        /// Its room among what waits for the commit thread.
+        room: Option<OwnedSemaphorePermit>,
     },
     Redirect {
         lease: Lease,
@@ -81,6 +83,8 @@ pub(super) enum Message {
     },
 }
 
+/// Bytes that an entry of a sitemap takes, about.
+const SITEMAP_ENTRY: usize = 256;
 /// A larger page is read while no other one is.
 const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
@@ -312,7 +316,7 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
-            return Message::Sitemap { lease, sitemap };
+            return Message::Sitemap { lease, sitemap, room: None };
         }
         let again = lease.clone();
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
@@ -332,10 +336,15 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
         reason: "extraction",
         detail: error.to_string(),
     });
-    if let Message::Page(page) = &mut message {
-        let kib = u32::try_from(page.response.body.len() >> 10).unwrap_or(u32::MAX);
-        page._room = room.acquire_many_owned(kib.clamp(1, QUEUE_KIB)).await.ok();
-    }
+    let (bytes, place) = match &mut message {
+        Message::Page(page) => (page.response.body.len(), &mut page._room),
+        Message::Sitemap { sitemap, room, .. } => {
+            (SITEMAP_ENTRY * (sitemap.pages.len() + sitemap.maps.len()), room)
+        }
+        _ => return message,
+    };
+    let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+    *place = room.acquire_many_owned(kib.clamp(1, QUEUE_KIB)).await.ok();
     message
 }
 

@@ -1,5 +1,6 @@
 //! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -7,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hapax_fetch::Fetcher;
-use hapax_frontier::{DiskFrontier, Frontier, Next};
+use hapax_frontier::{DiskFrontier, Frontier, Next, normalize};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
@@ -51,7 +52,7 @@ const SHORTEST_BREAK: Duration = Duration::from_millis(200);
 const LONGEST_BREAK: Duration = Duration::from_secs(60);
 /// After a stop, requests in flight get this long to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// Answers that wait for the commit thread, and KiB of pages among them: extraction goes on while a
+/// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on while a
 /// group is made durable.
 const QUEUE: usize = 1024;
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
@@ -138,8 +139,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     });
     let control = Arc::new(Control::default());
     let mut rules = Rules::new(settings, &job.seeds)?;
+    let mut seeds: BTreeSet<Url> = job.seeds.iter().cloned().collect();
     for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
         rules.seed_moved(&moved);
+        seeds.extend(normalize(&moved, &settings.url_limits()));
     }
     let (answers, inbox) = mpsc::channel(QUEUE);
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
@@ -153,7 +156,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         frontier: Arc::clone(&frontier),
         stats: Arc::clone(&stats),
         root: summary_root.clone(),
-        seeds: job.seeds.iter().cloned().collect(),
+        seeds,
         links_only,
         max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
         patterns: Patterns::default(),

@@ -1,6 +1,6 @@
 //! The commit thread: what leases came to, the links they brought, and what becomes of them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,8 +34,8 @@ pub(super) struct Writer {
     pub(super) frontier: Arc<dyn Frontier>,
     pub(super) stats: Arc<Stats>,
     pub(super) root: PathBuf,
-    /// Where the crawl begins: if one of these has moved, so has its scope.
-    pub(super) seeds: HashSet<Url>,
+    /// Where the crawl begins, and where that has moved to: if one of these moves, so does its scope.
+    pub(super) seeds: BTreeSet<Url>,
     pub(super) links_only: bool,
     pub(super) max_redirects: u8,
     pub(super) patterns: Patterns,
@@ -133,6 +133,14 @@ impl Writer {
         // Budgets are those of the look that begins.
         self.stats.forget_hosts();
         let mut queued = 0u64;
+        // Seeds first: one that has moved brings the scope of all that moved with it.
+        for seed in &self.seeds {
+            if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
+                && let Some(Ok(url)) = self.rules.admit(seed, 0)
+            {
+                self.frontier.push_again(Entry::page(url, 0))?;
+            }
+        }
         for duplicates in [false, true] {
             for id in 0..self.committer.store().next_id() {
                 let Some(record) = self.committer.store().record(id)? else { continue };
@@ -365,7 +373,7 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
-            Message::Sitemap { lease, sitemap } => {
+            Message::Sitemap { lease, sitemap, .. } => {
                 self.sitemap(&lease.entry, sitemap)?;
                 self.committer.finish(Some(&lease));
                 Ok(())
@@ -508,6 +516,7 @@ impl Writer {
         if from.depth == 0 && from.kind == EntryKind::Page && seed {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.seed_moved(target);
+            self.seeds.extend(normalize(target, &self.rules.limits));
             let target = target.to_string();
             if !self.committer.moved_seeds.contains(&target) {
                 self.committer.moved_seeds.push(target);

@@ -74,8 +74,8 @@ pub enum Verdict {
 pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,
-    /// Largest Hamming distance of a pair that its similarity confirms. Where more bits differ the
-    /// words are others, and only what is not text, such as code in two translations, is equal.
+    /// Largest Hamming distance of a pair that its similarity confirms, below
+    /// [`similarity_sure`](Self::similarity_sure). Where more bits differ the words are others, and only what is not text, such as code in two translations, is equal.
     /// Default 20.
     pub max_distance: u32,
     /// From this similarity on it does not matter how many bits differ: what one has more is a few
@@ -102,8 +102,8 @@ pub struct Policy {
     /// Smallest similarity for those that share no name. Default 0.85.
     pub similarity_template: f64,
     /// Below so many tokens, [`similarity_name`](Self::similarity_name) holds for two documents of
-    /// one site that share no name; above, [`similarity_name_long`](Self::similarity_name_long).
-    /// Default 400.
+    /// one site that share no name, or whose first names differ in numbers alone ([`name_hash`]);
+    /// above, [`similarity_name_long`](Self::similarity_name_long). Default 400.
     pub name_tokens: u32,
     /// Smallest similarity for those; above 1, only equal text is left. Default 2.
     pub similarity_name: f64,

@@ -23,7 +23,8 @@ pub struct Document<'a> {
     /// Equal for documents of one site, where templates are shared and a stricter threshold holds.
     pub site: u64,
     /// Hashes of what it calls itself, such as main heading and title, 0 for none: pages of one
-    /// site that have no name in common are mostly different pages of one template.
+    /// site that have no name in common are mostly different pages of one template. By
+    /// [`name_hash`](crate::name_hash) so are those whose first names differ in numbers alone.
     pub names: [u64; 2],
     /// The numbers in its text: short documents of one site whose numbers conflict are different.
     pub numbers: Numbers,

@@ -167,9 +167,7 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
     pub(crate) fn new(language: &'a str, hash: H) -> Self {
         let mut memory = if Self::LASTING { MEMORY.take() } else { Memory::default() };
         let of = Some(TypeId::of::<H>());
-        // A stem keeps its place for the length of a text, however many words that has.
-        let full = memory.stems.hashes.len() > MAX_WORDS;
-        if memory.hash != of || memory.language != language || full {
+        if memory.hash != of || memory.language != language {
             memory.words.clear();
             memory.stems = Stems::default();
             memory.hash = of;
@@ -210,7 +208,8 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
     /// occurrence. The words are kept for the next text.
     pub(crate) fn finish(mut self, stems: &[Stem]) -> Vec<(u64, u32)> {
         let stems = self.memory.stems.count(stems);
-        if Self::LASTING {
+        // A text of so many words leaves nothing behind.
+        if Self::LASTING && self.memory.stems.hashes.len() <= MAX_WORDS {
             MEMORY.set(self.memory);
         }
         stems

@@ -212,13 +212,20 @@ impl Fetcher {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
         let short = self.limits.max_unwanted.min(max);
+        let mut broken = false;
         let (raw, permit) = match wanted {
             true => self.bodies.read(&mut response, max, cut, &mut clock).await?,
             false if length.is_some_and(|length| length > short as u64) => (Bytes::new(), None),
-            // Its status is known, whatever becomes of a body that nobody asked for.
-            false => {
-                self.bodies.read(&mut response, short, true, &mut clock).await.unwrap_or_default()
-            }
+            // Its status is known, whatever becomes of a body that nobody asked for; but a host that
+            // lets one wait is slow.
+            false => match self.bodies.read(&mut response, short, true, &mut clock).await {
+                Err(error) if error.kind() == Kind::Timeout => return Err(error),
+                Err(_) => {
+                    broken = true;
+                    Default::default()
+                }
+                Ok(read) => read,
+            },
         };
         drop(under_way);
         let took = clock.took();
@@ -235,7 +242,7 @@ impl Fetcher {
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
-            bodiless: raw.is_empty() && length.is_none_or(|length| length == 0),
+            bodiless: !broken && raw.is_empty() && length.is_none_or(|length| length == 0),
             raw,
             body,
             peer: peer.filter(|_| !self.proxied),

@@ -224,5 +224,5 @@ async fn a_body_that_breaks_off_matters_only_where_it_is_wanted() {
     };
     assert_eq!(get("/page").await.unwrap_err().kind(), Kind::Protocol);
     let image = get("/image").await.unwrap();
-    assert_eq!((image.status, image.raw.len()), (200, 0));
+    assert_eq!((image.status, image.raw.len(), image.bodiless), (200, 0, false));
 }

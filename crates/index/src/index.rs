@@ -420,9 +420,15 @@ fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippe
 }
 
 fn translate(path: &Path, error: TantivyError) -> Error {
-    let io = |source: &std::io::Error| Error::Io {
-        path: path.to_owned(),
-        source: std::io::Error::new(source.kind(), source.to_string()),
+    let io = |source: &std::io::Error| match source.kind() {
+        // A file that is cut or whose footer is not one.
+        std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => {
+            Error::Damaged { path: path.to_owned(), what: error.to_string() }
+        }
+        kind => Error::Io {
+            path: path.to_owned(),
+            source: std::io::Error::new(kind, source.to_string()),
+        },
     };
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
@@ -479,6 +485,28 @@ mod tests {
         assert!(!source.to_string().contains("was killed"), "{source}");
         assert!(matches!(index.add(&page(0, "", "A spring.")), Err(Error::Poisoned)));
         assert!(matches!(index.commit(1), Err(Error::Poisoned)));
+    }
+
+    #[test]
+    fn a_file_that_is_cut_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path(), jieba).unwrap();
+        index.add(&page(0, "", "A spring.")).unwrap();
+        index.commit(1).unwrap();
+        index.close().unwrap();
+        let files: Vec<PathBuf> =
+            std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        for extension in ["store", "idx"] {
+            let file = files.iter().find(|path| path.extension().is_some_and(|e| e == extension));
+            let bytes = std::fs::read(file.unwrap()).unwrap();
+            for length in [0, bytes.len() - 1] {
+                std::fs::write(file.unwrap(), &bytes[..length]).unwrap();
+                let found = Searcher::open(folder.path(), jieba).and_then(|index| index.page(0));
+                assert!(matches!(found, Err(Error::Damaged { .. })), "{extension}: {found:?}");
+            }
+            std::fs::write(file.unwrap(), bytes).unwrap();
+        }
+        assert!(Searcher::open(folder.path(), jieba).unwrap().page(0).unwrap().is_some());
     }
 
     #[test]
