@@ -52,8 +52,8 @@ const SHORTEST_BREAK: Duration = Duration::from_millis(200);
 const LONGEST_BREAK: Duration = Duration::from_secs(60);
 /// After a stop, requests in flight get this long to end.
 const GRACE: Duration = Duration::from_secs(5);
-/// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on while a
-/// group is made durable.
+/// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on
+/// while a group is made durable.
 const QUEUE: usize = 1024;
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
 

@@ -75,8 +75,8 @@ pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,
     /// Largest Hamming distance of a pair that its similarity confirms, below
-    /// [`similarity_sure`](Self::similarity_sure). Where more bits differ the words are others, and only what is not text, such as code in two translations, is equal.
-    /// Default 20.
+    /// [`similarity_sure`](Self::similarity_sure). Where more bits differ the words are others, and
+    /// only what is not text, such as code in two translations, is equal. Default 20.
     pub max_distance: u32,
     /// From this similarity on it does not matter how many bits differ: what one has more is a few
     /// words that it repeats, such as those of comments. Default 0.75.

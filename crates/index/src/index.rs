@@ -1,30 +1,21 @@
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
-use tantivy::query::{QueryParser, RangeQuery, TermQuery};
+use tantivy::query::RangeQuery;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing,
-    TextOptions, Value,
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::snippet::SnippetGenerator;
-use tantivy::{
-    Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
-};
+use tantivy::{Directory, IndexWriter, TantivyDocument, TantivyError, Term};
 
 use crate::error::{Error, Result};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 
 /// Memory of the writer before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
-const TOKENIZER: &str = "mixed";
-/// Characters of a snippet.
-const SNIPPET: usize = 180;
-/// Bytes of a text in which a snippet is looked for; it is cut into words anew for each hit.
-const SNIPPET_TEXT: usize = 1 << 20;
-
+pub(crate) const TOKENIZER: &str = "mixed";
 /// A page to be indexed.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
@@ -48,64 +39,20 @@ pub struct Page<'a> {
     pub canonical: bool,
 }
 
-/// A page as the index holds it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredPage {
-    /// The caller's number of the page.
-    pub id: u64,
-    /// Its URL.
-    pub url: String,
-    /// Its title.
-    pub title: String,
-    /// Its text.
-    pub text: String,
-    /// Two-letter language code.
-    pub language: String,
-    /// When it was fetched.
-    pub fetched: String,
-    /// Where it lies in the archive.
-    pub stored_at: String,
-    /// Bytes of its body.
-    pub bytes: u64,
-    /// Whether it names itself as its canonical address.
-    pub canonical: bool,
-}
-
-/// One result of a search.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    /// The caller's number of the page.
-    pub id: u64,
-    /// Its URL.
-    pub url: String,
-    /// Its title.
-    pub title: String,
-    /// The part of its text where the words stand.
-    pub snippet: String,
-    /// BM25.
-    pub score: f32,
-    /// Two-letter language code.
-    pub language: String,
-    /// When it was fetched.
-    pub fetched: String,
-    /// Where it lies in the archive.
-    pub stored_at: String,
-}
-
 #[derive(Clone, Copy, Debug)]
-struct Fields {
-    id: Field,
-    url: Field,
-    title: Field,
-    text: Field,
-    language: Field,
-    fetched: Field,
-    stored_at: Field,
-    bytes: Field,
-    canonical: Field,
+pub(crate) struct Fields {
+    pub(crate) id: Field,
+    pub(crate) url: Field,
+    pub(crate) title: Field,
+    pub(crate) text: Field,
+    pub(crate) language: Field,
+    pub(crate) fetched: Field,
+    pub(crate) stored_at: Field,
+    pub(crate) bytes: Field,
+    pub(crate) canonical: Field,
 }
 
-fn schema() -> (Schema, Fields) {
+pub(crate) fn schema() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let indexing = TextFieldIndexing::default()
         .set_tokenizer(TOKENIZER)
@@ -157,7 +104,7 @@ impl Index {
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
             Ok((index, writer))
         };
-        let (index, writer) = open().map_err(|error| translate(folder, error))?;
+        let (index, writer) = guarded(folder, open)?;
         Ok(Self { path: folder.to_owned(), index, writer, fields, failed: false })
     }
 
@@ -189,10 +136,8 @@ impl Index {
         if self.failed {
             return Err(Error::Poisoned);
         }
-        work(&mut self.writer).map_err(|error| {
-            self.failed = true;
-            translate(&self.path, error)
-        })
+        let writer = &mut self.writer;
+        guarded(&self.path, || work(writer)).inspect_err(|_| self.failed = true)
     }
 
     /// Removes one page.
@@ -237,185 +182,21 @@ impl Index {
     /// From the merging threads.
     pub fn close(self) -> Result<()> {
         let path = self.path;
-        self.writer.wait_merging_threads().map_err(|error| translate(&path, error))
+        guarded(&path, || self.writer.wait_merging_threads())
     }
 }
 
-/// The reading side: works beside a writer in another process, on the last commit.
-pub struct Searcher {
-    path: PathBuf,
-    reader: IndexReader,
-    index: tantivy::Index,
-    fields: Fields,
-}
-
-impl std::fmt::Debug for Searcher {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Searcher").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-impl Searcher {
-    /// Opens the index in `folder` for reading.
-    ///
-    /// # Errors
-    /// [`Error::Missing`] without an index, else as [`Index::open`].
-    pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
-        if !folder.join("meta.json").exists() {
-            return Err(Error::Missing(folder.to_owned()));
+/// Does what may meet a damaged file: tantivy takes the lengths in it for true, and panics where they
+/// are not.
+pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(done) => done.map_err(|error| translate(path, error)),
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+            let what = format!("its files cannot be read ({said})");
+            Err(Error::Damaged { path: path.to_owned(), what })
         }
-        let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
-            let index = tantivy::Index::open_in_dir(folder)?;
-            index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
-            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            Ok((index, reader))
-        };
-        let (index, reader) = open().map_err(|error| translate(folder, error))?;
-        Ok(Self { path: folder.to_owned(), reader, index, fields: schema().1 })
-    }
-
-    /// How many pages are indexed.
-    pub fn len(&self) -> u64 {
-        self.reader.searcher().num_docs()
-    }
-
-    /// How many have a number of `first` or above.
-    ///
-    /// # Errors
-    /// From the reader.
-    pub fn count_from(&self, first: u64) -> Result<u64> {
-        let lower = Bound::Included(Term::from_field_u64(self.fields.id, first));
-        let found =
-            self.reader.searcher().search(&RangeQuery::new(lower, Bound::Unbounded), &Count);
-        found.map(|count| count as u64).map_err(|error| translate(&self.path, error))
-    }
-
-    /// Whether none is.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The best `limit` pages for a query: words are all wanted, `"phrases"`, `-without`, `OR`.
-    /// The second value is how many there are in all.
-    ///
-    /// # Errors
-    /// [`Error::Query`] for a query that cannot be read, else from the files.
-    pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
-        let fields = self.fields;
-        let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
-        parser.set_conjunction_by_default();
-        parser.set_field_boost(fields.title, 2.0);
-        let query = parser.parse_query(query).map_err(|error| Error::Query(error.to_string()))?;
-        let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
-            let searcher = self.reader.searcher();
-            // No more than there are: room for all of them is taken at once.
-            let room = limit.min(usize::try_from(searcher.num_docs()).unwrap_or(limit)).max(1);
-            let collector = (TopDocs::with_limit(room).order_by_score(), Count);
-            let (top, count) = searcher.search(&query, &collector)?;
-            let mut snippets = SnippetGenerator::create(&searcher, &*query, fields.text)?;
-            snippets.set_max_num_chars(SNIPPET);
-            let mut hits = Vec::new();
-            for (score, address) in top.into_iter().take(limit) {
-                let document: TantivyDocument = searcher.doc(address)?;
-                hits.push(hit(&document, fields, score, &snippets));
-            }
-            Ok((hits, count))
-        };
-        run().map_err(|error| translate(&self.path, error))
-    }
-
-    /// The files whose checksums do not match.
-    ///
-    /// # Errors
-    /// From the files.
-    pub fn damaged_files(&self) -> Result<Vec<String>> {
-        let damaged =
-            self.index.validate_checksum().map_err(|error| translate(&self.path, error))?;
-        let mut names: Vec<String> =
-            damaged.into_iter().map(|path| path.display().to_string()).collect();
-        names.sort_unstable();
-        Ok(names)
-    }
-
-    /// The page with this number.
-    ///
-    /// # Errors
-    /// From the files.
-    pub fn page(&self, id: u64) -> Result<Option<StoredPage>> {
-        let query =
-            TermQuery::new(Term::from_field_u64(self.fields.id, id), IndexRecordOption::Basic);
-        let run = || -> tantivy::Result<Option<StoredPage>> {
-            let searcher = self.reader.searcher();
-            let top = searcher.search(&query, &TopDocs::with_limit(1).order_by_score())?;
-            let Some((_, address)) = top.into_iter().next() else { return Ok(None) };
-            Ok(Some(stored(&searcher.doc(address)?, self.fields)))
-        };
-        run().map_err(|error| translate(&self.path, error))
-    }
-
-    /// Calls `visit` with every page, in no particular order, until it returns `false`.
-    ///
-    /// # Errors
-    /// From the files.
-    pub fn pages(&self, mut visit: impl FnMut(StoredPage) -> bool) -> Result<()> {
-        let mut run = || -> tantivy::Result<()> {
-            for segment in self.reader.searcher().segment_readers() {
-                let store = segment.get_store_reader(STORE_CACHE)?;
-                for document in store.iter::<TantivyDocument>(segment.alive_bitset()) {
-                    if !visit(stored(&document?, self.fields)) {
-                        return Ok(());
-                    }
-                }
-            }
-            Ok(())
-        };
-        run().map_err(|error| translate(&self.path, error))
-    }
-}
-
-/// Blocks of stored pages that are kept unpacked.
-const STORE_CACHE: usize = 10;
-
-fn text_of(document: &TantivyDocument, field: Field) -> String {
-    let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
-    value.unwrap_or_default()
-}
-
-fn number_of(document: &TantivyDocument, field: Field) -> u64 {
-    document.get_first(field).and_then(|value| value.as_u64()).unwrap_or_default()
-}
-
-fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
-    StoredPage {
-        id: number_of(document, fields.id),
-        url: text_of(document, fields.url),
-        title: text_of(document, fields.title),
-        text: text_of(document, fields.text),
-        language: text_of(document, fields.language),
-        fetched: text_of(document, fields.fetched),
-        stored_at: text_of(document, fields.stored_at),
-        bytes: number_of(document, fields.bytes),
-        canonical: number_of(document, fields.canonical) > 0,
-    }
-}
-
-fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
-    let text = |field| text_of(document, field);
-    let body = text(fields.text);
-    let near = body.get(..body.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
-    let mut snippet = snippets.snippet(near).fragment().to_owned();
-    if snippet.is_empty() {
-        snippet = body.chars().take(SNIPPET).collect();
-    }
-    Hit {
-        id: number_of(document, fields.id),
-        url: text(fields.url),
-        title: text(fields.title),
-        snippet: snippet.split_whitespace().collect::<Vec<_>>().join(" "),
-        score,
-        language: text(fields.language),
-        fetched: text(fields.fetched),
-        stored_at: text(fields.stored_at),
     }
 }
 
@@ -451,6 +232,7 @@ fn translate(path: &Path, error: TantivyError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::searcher::{SNIPPET_TEXT, Searcher};
     use std::sync::LazyLock;
 
     use jieba_rs::Jieba;
@@ -499,7 +281,7 @@ mod tests {
         for extension in ["store", "idx"] {
             let file = files.iter().find(|path| path.extension().is_some_and(|e| e == extension));
             let bytes = std::fs::read(file.unwrap()).unwrap();
-            for length in [0, bytes.len() - 1] {
+            for length in 0..bytes.len() {
                 std::fs::write(file.unwrap(), &bytes[..length]).unwrap();
                 let found = Searcher::open(folder.path(), jieba).and_then(|index| index.page(0));
                 assert!(matches!(found, Err(Error::Damaged { .. })), "{extension}: {found:?}");

@@ -9,8 +9,10 @@ out by the caller's numbers: [`Index::delete_from`].
 
 mod error;
 mod index;
+mod searcher;
 mod tokenizer;
 
 pub use error::{Error, Result};
-pub use index::{Hit, Index, Page, Searcher, StoredPage};
+pub use index::{Index, Page};
+pub use searcher::{Hit, Searcher, StoredPage};
 pub use tokenizer::Dictionary;

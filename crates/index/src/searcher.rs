@@ -1,0 +1,240 @@
+//! The reading side.
+
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+
+use tantivy::collector::{Count, TopDocs};
+use tantivy::query::{QueryParser, RangeQuery, TermQuery};
+use tantivy::schema::{Field, IndexRecordOption, Value};
+use tantivy::snippet::SnippetGenerator;
+use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
+
+use crate::error::{Error, Result};
+use crate::index::{Fields, TOKENIZER, guarded, schema};
+use crate::tokenizer::{Dictionary, MixedTokenizer};
+
+/// Characters of a snippet.
+const SNIPPET: usize = 180;
+/// Bytes of a text in which a snippet is looked for; it is cut into words anew for each hit.
+pub(crate) const SNIPPET_TEXT: usize = 1 << 20;
+
+/// A page as the index holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPage {
+    /// The caller's number of the page.
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Its text.
+    pub text: String,
+    /// Two-letter language code.
+    pub language: String,
+    /// When it was fetched.
+    pub fetched: String,
+    /// Where it lies in the archive.
+    pub stored_at: String,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// Whether it names itself as its canonical address.
+    pub canonical: bool,
+}
+
+/// One result of a search.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// The caller's number of the page.
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// The part of its text where the words stand.
+    pub snippet: String,
+    /// BM25.
+    pub score: f32,
+    /// Two-letter language code.
+    pub language: String,
+    /// When it was fetched.
+    pub fetched: String,
+    /// Where it lies in the archive.
+    pub stored_at: String,
+}
+
+/// The reading side: works beside a writer in another process, on the last commit.
+pub struct Searcher {
+    path: PathBuf,
+    reader: IndexReader,
+    index: tantivy::Index,
+    fields: Fields,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Searcher").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Searcher {
+    /// Opens the index in `folder` for reading.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without an index, else as [`Index::open`].
+    pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
+        if !folder.join("meta.json").exists() {
+            return Err(Error::Missing(folder.to_owned()));
+        }
+        let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
+            let index = tantivy::Index::open_in_dir(folder)?;
+            index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
+            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            Ok((index, reader))
+        };
+        let (index, reader) = guarded(folder, open)?;
+        Ok(Self { path: folder.to_owned(), reader, index, fields: schema().1 })
+    }
+
+    /// How many pages are indexed.
+    pub fn len(&self) -> u64 {
+        self.reader.searcher().num_docs()
+    }
+
+    /// How many have a number of `first` or above.
+    ///
+    /// # Errors
+    /// From the reader.
+    pub fn count_from(&self, first: u64) -> Result<u64> {
+        let lower = Bound::Included(Term::from_field_u64(self.fields.id, first));
+        let query = RangeQuery::new(lower, Bound::Unbounded);
+        let count = || self.reader.searcher().search(&query, &Count);
+        Ok(guarded(&self.path, count)? as u64)
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The best `limit` pages for a query: words are all wanted, `"phrases"`, `-without`, `OR`.
+    /// The second value is how many there are in all.
+    ///
+    /// # Errors
+    /// [`Error::Query`] for a query that cannot be read, else from the files.
+    pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
+        let fields = self.fields;
+        let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
+        parser.set_conjunction_by_default();
+        parser.set_field_boost(fields.title, 2.0);
+        let query = parser.parse_query(query).map_err(|error| Error::Query(error.to_string()))?;
+        let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
+            let searcher = self.reader.searcher();
+            // No more than there are: room for all of them is taken at once.
+            let room = limit.min(usize::try_from(searcher.num_docs()).unwrap_or(limit)).max(1);
+            let collector = (TopDocs::with_limit(room).order_by_score(), Count);
+            let (top, count) = searcher.search(&query, &collector)?;
+            let mut snippets = SnippetGenerator::create(&searcher, &*query, fields.text)?;
+            snippets.set_max_num_chars(SNIPPET);
+            let mut hits = Vec::new();
+            for (score, address) in top.into_iter().take(limit) {
+                let document: TantivyDocument = searcher.doc(address)?;
+                hits.push(hit(&document, fields, score, &snippets));
+            }
+            Ok((hits, count))
+        };
+        guarded(&self.path, run)
+    }
+
+    /// The files whose checksums do not match.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn damaged_files(&self) -> Result<Vec<String>> {
+        let damaged = guarded(&self.path, || self.index.validate_checksum())?;
+        let mut names: Vec<String> =
+            damaged.into_iter().map(|path| path.display().to_string()).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// The page with this number.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn page(&self, id: u64) -> Result<Option<StoredPage>> {
+        let query =
+            TermQuery::new(Term::from_field_u64(self.fields.id, id), IndexRecordOption::Basic);
+        let run = || -> tantivy::Result<Option<StoredPage>> {
+            let searcher = self.reader.searcher();
+            let top = searcher.search(&query, &TopDocs::with_limit(1).order_by_score())?;
+            let Some((_, address)) = top.into_iter().next() else { return Ok(None) };
+            Ok(Some(stored(&searcher.doc(address)?, self.fields)))
+        };
+        guarded(&self.path, run)
+    }
+
+    /// Calls `visit` with every page, in no particular order, until it returns `false`.
+    ///
+    /// # Errors
+    /// From the files.
+    pub fn pages(&self, mut visit: impl FnMut(StoredPage) -> bool) -> Result<()> {
+        let run = || -> tantivy::Result<()> {
+            for segment in self.reader.searcher().segment_readers() {
+                let store = segment.get_store_reader(STORE_CACHE)?;
+                for document in store.iter::<TantivyDocument>(segment.alive_bitset()) {
+                    if !visit(stored(&document?, self.fields)) {
+                        return Ok(());
+                    }
+                }
+            }
+            Ok(())
+        };
+        guarded(&self.path, run)
+    }
+}
+
+/// Blocks of stored pages that are kept unpacked.
+const STORE_CACHE: usize = 10;
+
+fn text_of(document: &TantivyDocument, field: Field) -> String {
+    let value = document.get_first(field).and_then(|value| value.as_str().map(str::to_owned));
+    value.unwrap_or_default()
+}
+
+fn number_of(document: &TantivyDocument, field: Field) -> u64 {
+    document.get_first(field).and_then(|value| value.as_u64()).unwrap_or_default()
+}
+
+fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
+    StoredPage {
+        id: number_of(document, fields.id),
+        url: text_of(document, fields.url),
+        title: text_of(document, fields.title),
+        text: text_of(document, fields.text),
+        language: text_of(document, fields.language),
+        fetched: text_of(document, fields.fetched),
+        stored_at: text_of(document, fields.stored_at),
+        bytes: number_of(document, fields.bytes),
+        canonical: number_of(document, fields.canonical) > 0,
+    }
+}
+
+fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &SnippetGenerator) -> Hit {
+    let text = |field| text_of(document, field);
+    let body = text(fields.text);
+    let near = body.get(..body.floor_char_boundary(SNIPPET_TEXT)).unwrap_or_default();
+    let mut snippet = snippets.snippet(near).fragment().to_owned();
+    if snippet.is_empty() {
+        snippet = body.chars().take(SNIPPET).collect();
+    }
+    Hit {
+        id: number_of(document, fields.id),
+        url: text(fields.url),
+        title: text(fields.title),
+        snippet: snippet.split_whitespace().collect::<Vec<_>>().join(" "),
+        score,
+        language: text(fields.language),
+        fetched: text(fields.fetched),
+        stored_at: text(fields.stored_at),
+    }
+}
