@@ -1,6 +1,8 @@
 //! A store on disk as it grows: offers with a commit each 1,000, memory, space, look-ups, reopening.
 //!
-//!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]]      default 1000000
+//!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]] [merge=MIB] [resident=MIB]
+//!
+//! A million fingerprints, in the folder for temporary files, with the default options.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -17,6 +19,12 @@ const EACH: u64 = 1000;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let (named, args): (Vec<String>, Vec<String>) =
+        args.into_iter().partition(|arg| arg.contains('='));
+    let bytes = |name: &str, default: usize| {
+        let value = named.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('='));
+        value.map_or(default, |mib| mib.parse::<usize>().unwrap() << 20)
+    };
     let count: u64 = args.first().and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
     let folder = args
         .get(1)
@@ -25,8 +33,10 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
     let mut options = Options::default();
     options.policy.hamming_only = true;
+    options.merge_bytes = bytes("merge", options.merge_bytes);
+    options.resident_bytes = bytes("resident", options.resident_bytes);
     let store = Store::open(&folder, options.clone()).unwrap();
-    let (mut latencies, mut most) = (Vec::new(), 0);
+    let (mut latencies, mut most) = (Latencies::default(), 0);
     let (mut next_report, mut duplicates) = (count.min(1_000_000), 0u64);
     let started = Instant::now();
     let mut since = started;
@@ -36,24 +46,21 @@ fn main() {
             let document = Document::new(&key, fingerprint(number));
             let offered = Instant::now();
             let verdict = store.offer(&document).unwrap();
-            latencies.push(offered.elapsed().as_nanos().min(u128::from(u32::MAX)) as u32);
+            latencies.add(offered.elapsed().as_nanos() as u64);
             duplicates += u64::from(matches!(verdict, Verdict::Duplicate { .. }));
         }
         store.commit(&first.to_le_bytes()).unwrap();
         most = most.max(anonymous());
         if first + EACH >= next_report {
-            latencies.sort_unstable();
-            let quantile =
-                |q: f64| f64::from(latencies[(latencies.len() as f64 * q) as usize]) / 1e3;
             println!(
                 "{:>10} offered: {:.2} M/s lately, an offer p50 {:.1} us, p99 {:.1} us, p99.99 {:.0} us, longest {:.1} ms; \
                  {} MB of memory at most; {:?}",
                 first + EACH,
-                latencies.len() as f64 / since.elapsed().as_secs_f64() / 1e6,
-                quantile(0.5),
-                quantile(0.99),
-                quantile(0.9999),
-                f64::from(latencies[latencies.len() - 1]) / 1e6,
+                latencies.count as f64 / since.elapsed().as_secs_f64() / 1e6,
+                latencies.quantile(0.5) / 1e3,
+                latencies.quantile(0.99) / 1e3,
+                latencies.quantile(0.9999) / 1e3,
+                latencies.longest as f64 / 1e6,
                 most / 1_000_000,
                 store
                     .segments()
@@ -61,7 +68,7 @@ fn main() {
                     .map(|(layout, rows)| format!("{rows} in {layout}"))
                     .collect::<Vec<_>>(),
             );
-            latencies.clear();
+            latencies = Latencies::default();
             since = Instant::now();
             next_report = (next_report * 2).min(count);
         }
@@ -106,6 +113,40 @@ fn main() {
     }
     drop(store);
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// Times in nanoseconds, counted by their six leading bits: the memory that is measured is the store's.
+struct Latencies {
+    counts: [u64; 64 * 32],
+    count: u64,
+    longest: u64,
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self { counts: [0; 64 * 32], count: 0, longest: 0 }
+    }
+}
+
+impl Latencies {
+    fn add(&mut self, nanos: u64) {
+        let shift = nanos.max(32).ilog2() - 5;
+        self.counts[(shift as usize) * 32 + (nanos >> shift) as usize] += 1;
+        self.count += 1;
+        self.longest = self.longest.max(nanos);
+    }
+
+    fn quantile(&self, q: f64) -> f64 {
+        let mut before = 0;
+        let at = |count: &u64| {
+            before += count;
+            before as f64 > self.count as f64 * q
+        };
+        let place = self.counts.iter().position(at).unwrap_or(0);
+        // The places of shift s begin at 32 s, and hold 32 to 63 of 2^s nanoseconds from s = 1 on.
+        let shift = (place / 32).saturating_sub(1);
+        ((place - shift * 32) as f64) * (1u64 << shift) as f64
+    }
 }
 
 /// Nineteen of twenty random, one within six bits of an earlier one.

@@ -109,10 +109,7 @@ impl Job {
     fn flush(&mut self, frozen: &Shared) -> Result<Arc<Segment>> {
         let table = read(frozen);
         let ids = table.base..table.end();
-        let dead = |row: &u32| self.deleted.contains(table.base + u64::from(*row));
-        let live = (self.deleted.count(ids.clone()) > 0)
-            .then(|| (0..table.rows() as u32).filter(|row| !dead(row)).collect());
-        let source = Source { columns: table.columns(), base: table.base, live };
+        let source = Source::new(table.columns(), ids.clone(), &self.deleted);
         self.write(ids, vec![source])
     }
 
@@ -120,12 +117,7 @@ impl Job {
         let mut sources = Vec::new();
         for segment in old {
             let columns = segment.columns_rechecked()?;
-            let base = segment.ids().start;
-            let id = |row: &u32| base + u64::from(columns.relative_id(*row as usize));
-            let live = (self.deleted.count(segment.ids()) > 0).then(|| {
-                (0..columns.rows as u32).filter(|row| !self.deleted.contains(id(row))).collect()
-            });
-            sources.push(Source { columns, base, live });
+            sources.push(Source::new(columns, segment.ids(), &self.deleted));
         }
         let start = old.first().map_or(0, |segment| segment.ids().start);
         let end = old.last().map_or(0, |segment| segment.ids().end);
@@ -133,7 +125,7 @@ impl Job {
     }
 
     fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
-        let rows = sources.iter().map(|source| source.columns.rows as u64).sum();
+        let rows = sources.iter().map(|source| source.total()).sum();
         let (layout, packed) = plan::for_segment(rows, self.distance, self.bytes_per_fingerprint);
         // The counter's number: no other file has it, and each manifest moves it on.
         let name = format!("seg-{}-{}-{}", self.next, ids.start, ids.end);

@@ -52,7 +52,8 @@ impl Deleted {
         self.iter_from(0)
     }
 
-    fn iter_from(&self, start: DocId) -> impl Iterator<Item = DocId> + '_ {
+    /// Those from `start` on, in ascending order.
+    pub(crate) fn iter_from(&self, start: DocId) -> impl Iterator<Item = DocId> + '_ {
         let chunks = self.chunks.range(start / CHUNK..);
         let ids = chunks.flat_map(|(chunk, words)| {
             words.iter().enumerate().flat_map(move |(number, word)| {

@@ -19,9 +19,9 @@ pub struct Options {
     pub memtable_documents: usize,
     /// The same by bytes. Default 64 MiB.
     pub memtable_bytes: usize,
-    /// Bytes of tables held in memory while a segment is written; beside them,
-    /// 5 bytes a document for its place, and with sketches up to 32 for the directory of their bands.
-    /// Default 256 MiB.
+    /// Bytes of memory that a merge may take: with less it goes through its documents more often. It
+    /// takes more only where one bucket of a table has more, and up to 1/256 of a table. Default
+    /// 256 MiB.
     pub merge_bytes: usize,
     /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
     /// Default: what is fastest for their number, at most 75.

@@ -10,8 +10,8 @@ use crate::recording::{Failure, Image, Recording};
 const STEPS: u64 = 14;
 
 fn options() -> Options {
-    // Small, so that flushes and merges come often.
-    Options { memtable_documents: 7, ..Options::default() }
+    // Small, so that flushes and merges come often, and merges keep numbers in files of their own.
+    Options { memtable_documents: 7, merge_bytes: 100, ..Options::default() }
 }
 
 fn key(number: u64) -> String {

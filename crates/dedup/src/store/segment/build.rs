@@ -4,14 +4,15 @@ use std::ops::Range;
 
 use super::blocks::BlockWriter;
 use super::footer::{Footer, TableMeta};
-use super::postings::Postings;
+use super::postings::Writer;
+use super::sorting::{Spool, by_bucket};
 use crate::dir::{Contents, Directory};
 use crate::error::{Error, Result};
 use crate::record::DocId;
 use crate::store::columns::{COLUMNS, Column, Columns, INDEXED};
+use crate::store::deleted::Deleted;
 use crate::store::memtable::digest_key;
 use crate::store::{MAX_BAND_BUCKET, key_hash};
-use crate::tables::build;
 use crate::tables::table::{SLACK, Shape, Table};
 use crate::{BANDS, Layout};
 
@@ -25,23 +26,42 @@ pub(crate) const MAX_IDS: u64 = 1 << 32;
 /// Documents that go into a segment.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
-    pub(crate) columns: Columns<'a>,
+    columns: Columns<'a>,
     /// The number of the first document.
-    pub(crate) base: DocId,
-    /// The rows to be kept, in ascending order; all if `None`.
-    pub(crate) live: Option<Vec<u32>>,
+    base: DocId,
+    /// Those that are left out; `None` if all are kept.
+    deleted: Option<&'a Deleted>,
+    /// How many are kept.
+    rows: usize,
 }
 
-impl Source<'_> {
-    fn rows(&self) -> usize {
-        self.live.as_ref().map_or(self.columns.rows, Vec::len)
+impl<'a> Source<'a> {
+    /// The documents of `ids` that are not deleted.
+    pub(crate) fn new(columns: Columns<'a>, ids: Range<DocId>, deleted: &'a Deleted) -> Self {
+        let deleted = (deleted.count(ids.clone()) > 0).then_some(deleted);
+        let mut source = Self { columns, base: ids.start, deleted, rows: 0 };
+        source.rows = source.each().count();
+        source
     }
 
-    fn each(&self) -> Box<dyn Iterator<Item = usize> + '_> {
-        match &self.live {
-            Some(live) => Box::new(live.iter().map(|row| *row as usize)),
-            None => Box::new(0..self.columns.rows),
-        }
+    /// How many there are, with those that are left out.
+    pub(crate) const fn total(&self) -> u64 {
+        self.columns.rows as u64
+    }
+
+    /// The rows that are kept, in ascending order.
+    fn each(&self) -> impl Iterator<Item = usize> + '_ {
+        // Rows and deleted numbers ascend alike, so that none is searched for.
+        let from = |deleted: &'a Deleted| deleted.iter_from(self.base);
+        let mut gone = self.deleted.into_iter().flat_map(from).peekable();
+        (0..self.columns.rows).filter(move |row| {
+            if self.deleted.is_none() {
+                return true;
+            }
+            let id = self.base + u64::from(self.columns.relative_id(*row));
+            while gone.next_if(|gone| *gone < id).is_some() {}
+            gone.peek() != Some(&id)
+        })
     }
 }
 
@@ -52,26 +72,27 @@ pub(crate) struct Plan<'a> {
     pub(crate) sources: Vec<Source<'a>>,
     pub(crate) layout: Layout,
     pub(crate) packed: bool,
-    /// Bytes of tables held in memory at a time.
+    /// Bytes of memory that it may take.
     pub(crate) budget: usize,
 }
 
 impl Plan<'_> {
     fn rows(&self) -> u64 {
-        self.sources.iter().map(|source| source.rows() as u64).sum()
+        self.sources.iter().map(|source| source.rows as u64).sum()
     }
 
-    /// Every row that is in the tables: its new number, and where it comes from.
-    fn indexed(&self, mut visit: impl FnMut(u32, &Columns<'_>, usize)) {
-        let mut number = 0;
-        for source in &self.sources {
-            for row in source.each() {
-                if source.columns.flags(row) & INDEXED != 0 {
-                    visit(number, &source.columns, row);
-                }
-                number += 1;
-            }
-        }
+    /// Every row: its new number, and where it comes from.
+    fn numbered(&self) -> impl Iterator<Item = (u32, &Columns<'_>, usize)> {
+        let rows = self.sources.iter().flat_map(|source| {
+            let columns = &source.columns;
+            source.each().map(move |row| (columns, row))
+        });
+        (0u32..).zip(rows).map(|(number, (columns, row))| (number, columns, row))
+    }
+
+    /// Those of them that are in the tables.
+    fn indexed(&self) -> impl Iterator<Item = (u32, &Columns<'_>, usize)> {
+        self.numbered().filter(|(_, columns, row)| columns.flags(*row) & INDEXED != 0)
     }
 
     /// Writes the segment under `name`, durable when it returns.
@@ -86,7 +107,7 @@ impl Plan<'_> {
         }
         let start = out.position() as usize;
         for source in &self.sources {
-            match &source.live {
+            match source.deleted {
                 None => out.write(source.columns.keys)?,
                 Some(_) => source.each().try_for_each(|row| out.write(source.columns.key(row)))?,
             }
@@ -94,9 +115,12 @@ impl Plan<'_> {
         let keys = start..out.position() as usize;
         out.align()?;
 
+        let spool = |part| Spool::new(dir, format!("{name}.{part}.tmp"), self.budget / 24);
         let mut tables = Vec::new();
-        let (first, documents, lists, distinct) = self.first_table(&mut out)?;
-        if let Some(first) = first {
+        let first =
+            self.first_table(&mut out, [spool("directory"), spool("rows"), spool("lists")])?;
+        let FirstTable { table, documents, lists, distinct } = first;
+        if let Some(first) = table {
             // What is too much to be held is read back from the file.
             let written = match &distinct {
                 Some(_) => None,
@@ -110,52 +134,37 @@ impl Plan<'_> {
             let fingerprints =
                 Distinct { held: distinct.as_deref(), shape: &shape, first: &first, written };
             for &lead in self.layout.leads().iter().skip(1) {
-                let table = self.further_table(lead, &fingerprints, &mut out)?;
+                let table =
+                    self.further_table(lead, &fingerprints, &mut out, spool("directory"))?;
                 tables.push(table);
             }
             tables.insert(0, first);
         }
         drop(distinct);
 
-        let mut counts = [0u64; 2];
-        let mut duplicates = 0;
-        self.indexed(|_, columns, row| {
-            counts[0] += u64::from(columns.digest(row).is_some());
-            counts[1] += u64::from(columns.sketch(row).is_some());
-        });
-        for source in &self.sources {
-            duplicates +=
-                source.each().filter(|row| source.columns.of(*row).is_some()).count() as u64;
+        let (mut digests, mut sketches) = (0, 0);
+        for (_, columns, row) in self.indexed() {
+            digests += u64::from(columns.digest(row).is_some());
+            sketches += u64::from(columns.sketch(row).is_some());
         }
-        let [digests, sketches] = counts;
-        let (by_digest, _) = self.postings(&mut out, 1, digests, usize::MAX, &|visit| {
-            self.indexed(|number, columns, row| {
-                if let Some(digest) = columns.digest(row) {
-                    visit(0, digest_key(digest), number);
-                }
-            });
-            Ok(())
+        let duplicates =
+            self.numbered().filter(|(_, columns, row)| columns.of(*row).is_some()).count() as u64;
+        let budget = self.budget / 2;
+        let mut postings = Writer { out: &mut out, budget, ends: || spool("directory") };
+        let (by_digest, _) = postings.write(1, digests, usize::MAX, || {
+            let key = |columns: &Columns<'_>, row| columns.digest(row).map(digest_key);
+            self.indexed()
+                .filter_map(move |(number, columns, row)| Some((0, key(columns, row)?, number)))
         })?;
-        let (by_key, _) = self.postings(&mut out, 1, rows, usize::MAX, &|visit| {
-            let mut number = 0;
-            for source in &self.sources {
-                for row in source.each() {
-                    visit(0, key_hash(source.columns.key(row)), number);
-                    number += 1;
-                }
-            }
-            Ok(())
+        let (by_key, _) = postings.write(1, rows, usize::MAX, || {
+            self.numbered().map(|(number, columns, row)| (0, key_hash(columns.key(row)), number))
         })?;
-        let groups = BANDS as u32;
-        let (by_band, capped) =
-            self.postings(&mut out, groups, sketches, MAX_BAND_BUCKET, &|visit| {
-                self.indexed(|number, columns, row| {
-                    for band in columns.sketch(row).iter().flat_map(|sketch| sketch.bands()) {
-                        visit((band >> 32) as u32, band as u32, number);
-                    }
-                });
-                Ok(())
-            })?;
+        let (by_band, capped) = postings.write(BANDS as u32, sketches, MAX_BAND_BUCKET, || {
+            self.indexed().flat_map(|(number, columns, row)| {
+                let bands = columns.sketch(row).into_iter().flat_map(|sketch| sketch.bands());
+                bands.map(move |band| ((band >> 32) as u32, band as u32, number))
+            })
+        })?;
         let body = out.position() as usize;
         let footer = Footer {
             ids: self.ids.clone(),
@@ -175,20 +184,6 @@ impl Plan<'_> {
             crcs: out.finish_blocks()?,
         };
         out.finish(&footer.encode())
-    }
-
-    fn postings(
-        &self,
-        out: &mut BlockWriter,
-        groups: u32,
-        count: u64,
-        cap: usize,
-        feed: &super::postings::Feed<'_>,
-    ) -> Result<(Postings, u64)> {
-        if count == 0 {
-            return Ok((Postings { groups, bits: 0, directory: 0..0, entries: 0..0 }, 0));
-        }
-        Postings::write(out, groups, count, cap, self.budget, feed)
     }
 
     /// Writes one column, or nothing if every row has its filler.
@@ -229,7 +224,7 @@ impl Plan<'_> {
                 let blank = [filler; 64];
                 for source in &self.sources {
                     let bytes = source.columns.bytes(column);
-                    if !bytes.is_empty() && source.live.is_none() {
+                    if !bytes.is_empty() && source.deleted.is_none() {
                         out.write(bytes)?;
                         continue;
                     }
@@ -245,87 +240,53 @@ impl Plan<'_> {
         Ok(range)
     }
 
-    /// The first table, whose order is that of the documents' lists, and the distinct fingerprints.
-    #[expect(clippy::type_complexity, reason = "four parts of one thing, taken apart at once")]
-    fn first_table(
-        &self,
-        out: &mut BlockWriter,
-    ) -> Result<(Option<TableMeta>, Range<usize>, Range<usize>, Option<Vec<u64>>)> {
+    /// The first table, whose order is that of the documents' lists.
+    fn first_table(&self, out: &mut BlockWriter, spools: [Spool<'_>; 3]) -> Result<FirstTable> {
+        let [mut directory, mut documents, mut lists] = spools;
         let Some(&lead) = self.layout.leads().first() else {
-            return Ok((None, 0..0, 0..0, None));
+            return Ok(FirstTable::default());
         };
         let shape = Shape::new(lead, self.rows(), self.packed);
-        let mut starts = vec![0u32; shape.bucket_count() + 1];
-        let bucket = |bits: u64| shape.bucket_of(bits) as usize;
-        self.indexed(|_, columns, row| {
-            if let Some(count) = starts.get_mut(bucket(columns.fingerprint(row).bits())) {
-                *count += 1;
-            }
-        });
-        build::starts(&mut starts);
-
         let entries_start = out.position() as usize;
-        let mut directory: Vec<u32> = Vec::with_capacity(starts.len());
-        let mut documents: Vec<u32> = Vec::new();
-        let mut lists: Vec<u32> = Vec::new();
-        let mut distinct = (self.rows() * 8 <= self.budget as u64).then(Vec::new);
+        let mut distinct = (self.rows() * 8 <= self.budget as u64 / 4).then(Vec::new);
         let mut count = 0u32;
-        directory.push(0);
+        directory.push(0)?;
         let mut entry = [0; 8];
-        // Sixteen bytes a row here, against eight of an entry.
-        for range in build::ranges(&shape, &starts, self.budget / 2) {
-            let (from, to) = (range.start as usize, range.end as usize);
-            let base = starts.get(from).copied().unwrap_or(0);
-            let end = starts.get(to).copied().unwrap_or(base);
-            let mut cursors: Vec<u32> = starts.get(from..to).unwrap_or_default().to_vec();
-            let mut pairs = vec![(0u64, 0u32); (end - base) as usize];
-            self.indexed(|number, columns, row| {
+        let feed = || {
+            self.indexed().map(|(number, columns, row)| {
                 let bits = columns.fingerprint(row).bits();
-                if let Some(cursor) =
-                    bucket(bits).checked_sub(from).and_then(|b| cursors.get_mut(b))
-                    && let Some(pair) = pairs.get_mut((*cursor - base) as usize)
-                {
-                    *pair = (bits, number);
-                    *cursor += 1;
+                (shape.bucket_of(bits) as usize, (bits, number))
+            })
+        };
+        by_bucket(shape.bucket_count(), self.rows() as usize, self.budget / 2, feed, |pairs| {
+            pairs.sort_unstable();
+            for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+                let Some(&(bits, row)) = same.first() else { continue };
+                shape.write_entry(&mut entry, 0, bits);
+                out.write(entry.get(..shape.width).unwrap_or_default())?;
+                if let Some(distinct) = &mut distinct {
+                    distinct.push(bits);
                 }
-            });
-            for bucket in from..to {
-                let at = |i: usize| (starts.get(i).copied().unwrap_or(0) - base) as usize;
-                let pairs = pairs.get_mut(at(bucket)..at(bucket + 1)).unwrap_or_default();
-                pairs.sort_unstable();
-                for same in pairs.chunk_by(|a, b| a.0 == b.0) {
-                    let Some(&(bits, row)) = same.first() else { continue };
-                    shape.write_entry(&mut entry, 0, bits);
-                    out.write(entry.get(..shape.width).unwrap_or_default())?;
-                    if let Some(distinct) = &mut distinct {
-                        distinct.push(bits);
-                    }
-                    count += 1;
-                    if same.len() == 1 {
-                        documents.push(row);
-                    } else {
-                        documents.push(LISTED | lists.len() as u32);
-                        lists.push(same.len() as u32);
-                        lists.extend(same.iter().map(|pair| pair.1));
-                    }
+                count += 1;
+                if same.len() == 1 {
+                    documents.push(row)?;
+                } else {
+                    documents.push(LISTED | lists.len() as u32)?;
+                    lists.push(same.len() as u32)?;
+                    same.iter().try_for_each(|pair| lists.push(pair.1))?;
                 }
-                directory.push(count);
             }
-        }
+            directory.push(count)
+        })?;
         out.write(&[0; SLACK])?;
         let entries = entries_start..out.position() as usize;
         out.align()?;
-        let directory = words(out, &directory)?;
-        let documents = words(out, &documents)?;
-        let lists = words(out, &lists)?;
-        let table = TableMeta {
-            lead,
-            directory_bits: shape.directory_bits,
-            width: shape.width,
-            directory,
-            entries,
-        };
-        Ok((Some(table), documents, lists, distinct))
+        let directory = directory.write(out)?;
+        let documents = documents.write(out)?;
+        let lists = lists.write(out)?;
+        let (directory_bits, width) = (shape.directory_bits, shape.width);
+        let table = TableMeta { lead, directory_bits, width, directory, entries };
+        Ok(FirstTable { table: Some(table), documents, lists, distinct })
     }
 
     fn further_table(
@@ -333,29 +294,40 @@ impl Plan<'_> {
         lead: crate::Lead,
         distinct: &Distinct<'_>,
         out: &mut BlockWriter,
+        mut directory: Spool<'_>,
     ) -> Result<TableMeta> {
         let shape = Shape::new(lead, self.rows(), self.packed);
-        let mut starts = build::count(&shape, distinct.iter());
-        build::starts(&mut starts);
         let entries_start = out.position() as usize;
-        for range in build::ranges(&shape, &starts, self.budget) {
-            let at = |bucket: u64| starts.get(bucket as usize).copied().unwrap_or(0);
-            let (base, end) = (at(range.start), at(range.end));
-            let mut cursors = starts.clone();
-            let mut entries =
-                crate::tables::buffer::Buffer::zeroed((end - base) as usize * shape.width);
-            let places = entries.as_mut();
-            let write = |place, bits| shape.write_entry(places, place, bits);
-            build::scatter(&shape, distinct.iter(), &range, base, &mut cursors, write);
-            out.write(&entries)?;
-        }
+        let mut entry = [0; 8];
+        let mut count = 0u32;
+        let feed = || distinct.iter().map(|bits| (shape.bucket_of(bits) as usize, bits));
+        directory.push(0)?;
+        by_bucket(shape.bucket_count(), self.rows() as usize, self.budget / 2, feed, |bucket| {
+            for &mut bits in bucket {
+                shape.write_entry(&mut entry, 0, bits);
+                out.write(entry.get(..shape.width).unwrap_or_default())?;
+                count += 1;
+            }
+            directory.push(count)
+        })?;
         out.write(&[0; SLACK])?;
         let entries = entries_start..out.position() as usize;
         out.align()?;
-        let directory = words(out, &starts)?;
+        let directory = directory.write(out)?;
         let directory_bits = shape.directory_bits;
         Ok(TableMeta { lead, directory_bits, width: shape.width, directory, entries })
     }
+}
+
+/// What the first table leaves for the others.
+#[derive(Default)]
+struct FirstTable {
+    /// None if there is nothing to be looked up.
+    table: Option<TableMeta>,
+    documents: Range<usize>,
+    lists: Range<usize>,
+    /// The distinct fingerprints in its order, if they fit into memory.
+    distinct: Option<Vec<u64>>,
 }
 
 /// The distinct fingerprints in the order of the first table: in memory, or in the file.
@@ -376,14 +348,4 @@ impl Distinct<'_> {
         });
         held.chain(written)
     }
-}
-
-fn words(out: &mut BlockWriter, words: &[u32]) -> Result<Range<usize>> {
-    let start = out.position() as usize;
-    for word in words {
-        out.write(&word.to_le_bytes())?;
-    }
-    let range = start..out.position() as usize;
-    out.align()?;
-    Ok(range)
 }

@@ -5,6 +5,7 @@ pub(crate) mod build;
 mod check;
 pub(crate) mod footer;
 mod postings;
+mod sorting;
 
 use std::cmp::Ordering;
 use std::ops::Range;

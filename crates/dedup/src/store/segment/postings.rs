@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use super::blocks::{BlockWriter, Checked};
+use super::sorting::{Spool, by_bucket};
 use crate::error::Result;
-use crate::tables::build;
 use crate::tables::simd::prefetch;
 
 /// Buckets hold so many entries on average.
@@ -23,86 +23,65 @@ pub(crate) struct Postings {
     pub(crate) entries: Range<usize>,
 }
 
-/// What to put into the lists: group, key, row; may be gone through several times.
-pub(crate) type Feed<'a> = dyn Fn(&mut dyn FnMut(u32, u32, u32)) -> Result<()> + 'a;
+/// Writes lists, one set after the other.
+pub(crate) struct Writer<'a, F> {
+    pub(crate) out: &'a mut BlockWriter,
+    /// Bytes of memory for what is sorted.
+    pub(crate) budget: usize,
+    /// Where a directory waits.
+    pub(crate) ends: F,
+}
+
+impl<'a, F: Fn() -> Spool<'a>> Writer<'a, F> {
+    /// The lists of what `feed` gives each time, group, key and row: at most `count` a group are
+    /// foreseen, and `cap` rows a key are kept. Returns how many rows were left out.
+    pub(crate) fn write<I: Iterator<Item = (u32, u32, u32)>>(
+        &mut self,
+        groups: u32,
+        count: u64,
+        cap: usize,
+        feed: impl Fn() -> I,
+    ) -> Result<(Postings, u64)> {
+        if count == 0 {
+            return Ok((Postings { groups, bits: 0, directory: 0..0, entries: 0..0 }, 0));
+        }
+        let out = &mut *self.out;
+        let bits = (count / TARGET).checked_ilog2().unwrap_or(0).min(28);
+        let mut lists = Postings { groups, bits, directory: 0..0, entries: 0..0 };
+        let buckets = (groups as usize) << bits;
+        let all = (u64::from(groups) * count) as usize;
+        let (mut kept, mut capped) = (0u32, 0);
+        let mut ends = (self.ends)();
+        ends.push(0)?;
+        let start = out.position() as usize;
+        let feed = || {
+            let entry = |(group, key, row)| {
+                (lists.bucket(group, key), u64::from(key) << 32 | u64::from(row))
+            };
+            feed().map(entry)
+        };
+        by_bucket(buckets, all, self.budget, feed, |entries| {
+            entries.sort_unstable();
+            for list in entries.chunk_by(|a, b| a >> 32 == b >> 32) {
+                capped += list.len().saturating_sub(cap) as u64;
+                for entry in list.iter().take(cap) {
+                    out.write(&entry.to_le_bytes())?;
+                    kept += 1;
+                }
+            }
+            ends.push(kept)
+        })?;
+        lists.entries = start..out.position() as usize;
+        out.align()?;
+        lists.directory = ends.write(out)?;
+        Ok((lists, capped))
+    }
+}
 
 impl Postings {
     fn bucket(&self, group: u32, key: u32) -> usize {
         let leading = if self.bits == 0 { 0 } else { key >> (32 - self.bits) };
         ((group as usize) << self.bits) + leading as usize
-    }
-
-    /// Writes the lists for about `count` entries a group, holding `budget` bytes at a time, and at
-    /// most `cap` rows a key; returns how many rows were left out.
-    pub(crate) fn write(
-        out: &mut BlockWriter,
-        groups: u32,
-        count: u64,
-        cap: usize,
-        budget: usize,
-        feed: &Feed<'_>,
-    ) -> Result<(Self, u64)> {
-        let bits = (count / TARGET).checked_ilog2().unwrap_or(0).min(28);
-        let mut lists = Self { groups, bits, directory: 0..0, entries: 0..0 };
-        let buckets = (groups as usize) << bits;
-        let mut starts = vec![0u32; buckets + 1];
-        feed(&mut |group, key, _| {
-            if let Some(count) = starts.get_mut(lists.bucket(group, key)) {
-                *count += 1;
-            }
-        })?;
-        build::starts(&mut starts);
-
-        let mut ends = Vec::with_capacity(buckets + 1);
-        let (mut kept, mut capped) = (0u32, 0);
-        ends.push(0);
-        lists.entries.start = out.position() as usize;
-        let mut from = 0;
-        while from < buckets {
-            let base = starts.get(from).copied().unwrap_or(0);
-            let room = u32::try_from((budget / 8).max(1)).unwrap_or(u32::MAX);
-            let limit = base.saturating_add(room);
-            let mut to = from + 1;
-            while to < buckets && starts.get(to + 1).is_some_and(|end| *end <= limit) {
-                to += 1;
-            }
-            let end = starts.get(to).copied().unwrap_or(base);
-            let mut entries = vec![0u64; (end - base) as usize];
-            let mut cursors: Vec<u32> = starts.get(from..to).unwrap_or_default().to_vec();
-            feed(&mut |group, key, row| {
-                let bucket = lists.bucket(group, key);
-                if (from..to).contains(&bucket)
-                    && let Some(cursor) = cursors.get_mut(bucket - from)
-                    && let Some(entry) = entries.get_mut((*cursor - base) as usize)
-                {
-                    *entry = u64::from(key) << 32 | u64::from(row);
-                    *cursor += 1;
-                }
-            })?;
-            for bucket in from..to {
-                let at = |i: usize| (starts.get(i).copied().unwrap_or(0) - base) as usize;
-                let entries = entries.get_mut(at(bucket)..at(bucket + 1)).unwrap_or_default();
-                entries.sort_unstable();
-                for list in entries.chunk_by(|a, b| a >> 32 == b >> 32) {
-                    capped += list.len().saturating_sub(cap) as u64;
-                    for entry in list.iter().take(cap) {
-                        out.write(&entry.to_le_bytes())?;
-                        kept += 1;
-                    }
-                }
-                ends.push(kept);
-            }
-            from = to;
-        }
-        lists.entries.end = out.position() as usize;
-        out.align()?;
-        lists.directory.start = out.position() as usize;
-        for end in ends {
-            out.write(&end.to_le_bytes())?;
-        }
-        lists.directory.end = out.position() as usize;
-        out.align()?;
-        Ok((lists, capped))
     }
 
     /// Asks for the line of a bucket's ends.
