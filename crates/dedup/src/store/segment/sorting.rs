@@ -97,8 +97,10 @@ fn parts<I: Iterator<Item = usize>>(
 ) -> Vec<Range<usize>> {
     let cost = |buckets: usize, items: usize| buckets * PLACE + items * width;
     let budget = budget.max(cost(buckets, count) / MAX_PARTS);
+    let mut parts = Parts { budget, cost, done: Vec::new(), open: 0..0, items: 0 };
     if cost(buckets, count) <= budget {
-        return Vec::from([0..buckets]);
+        parts.add(0..buckets, count);
+        return parts.finish();
     }
     let group = buckets.div_ceil(GROUPS);
     let mut counts = vec![0u32; buckets.div_ceil(group)];
@@ -107,7 +109,6 @@ fn parts<I: Iterator<Item = usize>>(
             *count += 1;
         }
     }
-    let mut parts = Parts { budget, cost, done: Vec::new(), open: 0..0, items: 0 };
     for (number, &count) in counts.iter().enumerate() {
         let range = number * group..((number + 1) * group).min(buckets);
         if group == 1 || cost(range.len(), count as usize) <= budget {
@@ -121,8 +122,7 @@ fn parts<I: Iterator<Item = usize>>(
             parts.add(bucket..bucket + 1, count as usize);
         }
     }
-    parts.done.push(parts.open);
-    parts.done
+    parts.finish()
 }
 
 struct Parts<C> {
@@ -143,6 +143,11 @@ impl<C: Fn(usize, usize) -> usize> Parts<C> {
         }
         self.open.end = range.end;
         self.items += items;
+    }
+
+    fn finish(mut self) -> Vec<Range<usize>> {
+        self.done.push(self.open);
+        self.done
     }
 }
 
