@@ -117,15 +117,9 @@ impl Plain {
         self.lower.clear();
         let mut rest = text;
         loop {
-            // Ideographs and kana are three bytes each but for the rarest, and come in runs.
-            let (threes, _) = rest.as_bytes().as_chunks::<3>();
-            let alone = threes.iter().position(|three| !is_alone(*three)).unwrap_or(threes.len());
-            if alone > 0 {
-                self.end_word();
-                let alone = threes.get(..alone).unwrap_or_default();
-                self.words.extend(alone.iter().map(|three| of_code(code_of_three(*three))));
-            }
-            let mut chars = rest.get(3 * alone..).unwrap_or_default().chars();
+            // Ideographs and kana are three bytes each but for the rarest, as are the marks between.
+            let threes = self.threes(rest.as_bytes().as_chunks().0);
+            let mut chars = rest.get(3 * threes..).unwrap_or_default().chars();
             let Some(c) = chars.next() else { break };
             if is_word_by_itself(c) {
                 self.end_word();
@@ -138,6 +132,36 @@ impl Plain {
             rest = chars.as_str();
         }
         self.end_word();
+    }
+
+    /// Adds the characters at the front that are words by themselves, over the marks between them;
+    /// returns how many both are.
+    fn threes(&mut self, threes: &[[u8; 3]]) -> usize {
+        let mut count = 0;
+        if threes.first().is_some_and(|three| kind_of_three(*three).is_some()) {
+            self.end_word();
+        }
+        for piece in threes.chunks(16) {
+            // Each hash is written over by the next if it was that of a mark: a branch would be
+            // foreseen wrongly at every mark.
+            let (mut hashes, mut found) = ([0; 16], 0usize);
+            let mut stop = piece.len();
+            for (place, &three) in piece.iter().enumerate() {
+                let Some(alone) = kind_of_three(three) else {
+                    stop = place;
+                    break;
+                };
+                hashes[found & 15] = of_code(code_of_three(three));
+                found = found.wrapping_add(alone);
+            }
+            self.words.extend_from_slice(&hashes);
+            self.words.truncate(self.words.len() - (16 - found));
+            count += stop;
+            if stop < piece.len() {
+                break;
+            }
+        }
+        count
     }
 
     fn end_word(&mut self) {
@@ -160,13 +184,31 @@ const fn code_of_three([a, b, c]: [u8; 3]) -> u32 {
     (a as u32 & 0x0f) << 12 | (b as u32 & 0x3f) << 6 | c as u32 & 0x3f
 }
 
-/// Whether three bytes are a character that is a word by itself.
+/// 1 for three bytes that are a character that is a word by itself, 0 for one of the marks of
+/// [`is_plain_mark`], `None` for anything else.
 #[inline(always)]
-const fn is_alone(three: [u8; 3]) -> bool {
-    let code = code_of_three(three);
-    three[0] >> 4 == 0xe
-        && (matches!(code, 0x4e00..=0x9fff)
-            || matches!(code, 0x3040..=0x30ff | 0x3400..=0x4dbf | 0xf900..=0xfaff))
+fn kind_of_three([a, b, c]: [u8; 3]) -> Option<usize> {
+    static ALONE: [u64; 1 << 10] = bits_of(true, false);
+    static EITHER: [u64; 1 << 10] = bits_of(true, true);
+    let row = usize::from(a & 15) << 6 | usize::from(b & 63);
+    let bit = |bits: &[u64; 1 << 10]| bits[row & 1023] >> (c & 63) & 1;
+    (a >> 4 == 0xe && bit(&EITHER) == 1).then(|| bit(&ALONE) as usize)
+}
+
+/// A bit for each code point below 2^16: those that are words by themselves, the plain marks.
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const fn bits_of(alone: bool, marks: bool) -> [u64; 1 << 10] {
+    let mut bits = [0; 1 << 10];
+    let mut code = 0;
+    while code < 1 << 16 {
+        if let Some(c) = char::from_u32(code)
+            && (alone && is_word_by_itself(c) || marks && is_plain_mark(c))
+        {
+            bits[(code >> 6) as usize] |= 1 << (code & 63);
+        }
+        code += 1;
+    }
+    bits
 }
 
 #[inline(always)]
@@ -268,7 +310,9 @@ mod tests {
         for c in ('\0'..='\u{2ffff}').filter(|c| !c.is_ascii()) {
             assert!(!is_plain_mark(c) || !c.is_alphanumeric(), "{c:?}");
             if let Some(three) = c.to_string().as_bytes().as_array::<3>() {
-                assert_eq!(is_alone(*three), is_word_by_itself(c), "{c:?}");
+                let kind = (is_word_by_itself(c) || is_plain_mark(c))
+                    .then(|| usize::from(is_word_by_itself(c)));
+                assert_eq!(kind_of_three(*three), kind, "{c:?}");
                 assert_eq!(code_of_three(*three), u32::from(c), "{c:?}");
             }
             for text in [format!("a{c}b"), format!("é{c}天{c}")] {
