@@ -107,19 +107,30 @@ pub fn features(
     if shingles.len() < MIN_ANCHORED {
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
-    let digest = (!plain.is_empty()).then(|| {
-        let name = b"second half";
-        let mut bytes = Vec::with_capacity(name.len() + 8 * plain.len());
-        bytes.extend(name);
-        bytes.extend(plain.iter().flat_map(|token| token.to_le_bytes()));
-        let mut digest = [0; 16];
-        let first = bytes.get(name.len()..).unwrap_or_default();
-        digest[..8].copy_from_slice(&hash(first).to_le_bytes());
-        digest[8..].copy_from_slice(&hash(&bytes).to_le_bytes());
-        digest
-    });
+    let digest = (!plain.is_empty()).then(|| digest(&plain));
     let numbers = numbers(text).map(|number| hash(number.as_bytes())).collect();
     Features { words, shingles, digest, tokens, numbers }
+}
+
+/// Two sums of 64 bits, each of which tells any two sequences apart that differ in one place.
+fn digest(tokens: &[u64]) -> [u8; 16] {
+    let sums = tokens.iter().fold([0u64, 1], |[a, b], token| {
+        [mix(a.rotate_left(5) ^ token), mix(b ^ token.rotate_left(32))]
+    });
+    let mut digest = [0; 16];
+    for (half, sum) in digest.chunks_exact_mut(8).zip(sums) {
+        half.copy_from_slice(&sum.to_le_bytes());
+    }
+    digest
+}
+
+/// The finaliser of MurmurHash3, which is a bijection.
+const fn mix(mut x: u64) -> u64 {
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    x ^ (x >> 33)
 }
 
 /// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
@@ -289,6 +300,23 @@ mod tests {
         let all = features("the dogs were walking, a dog walks by", "en", hash);
         let once = all.weighted().map(|(_, weight)| weight).collect::<Vec<_>>();
         assert_eq!(once, [29, 29], "the same weights");
+    }
+
+    #[test]
+    fn a_digest_is_of_every_token_in_its_place() {
+        let of = |text: &str| features(text, "en", hash).digest;
+        let texts = ["a b c", "b a c", "a c b", "a b", "a b c c", "a b d", "b c", "c", "a a", "a"];
+        for (place, text) in texts.iter().enumerate() {
+            assert_eq!(of(text), of(&text.replace(' ', ", ")));
+            assert!(texts.iter().skip(place + 1).all(|other| of(text) != of(other)), "{text}");
+            // Both halves tell them apart.
+            for half in [0..8, 8..16] {
+                let part = |text: &str| of(text).unwrap()[half.clone()].to_vec();
+                assert!(texts.iter().skip(place + 1).all(|other| part(text) != part(other)));
+            }
+        }
+        let golden = digest(&[1, 2, 3]).map(|byte| format!("{byte:02x}")).concat();
+        assert_eq!(golden, "248d21189dc78cf7dfa9ffc7c56a56e9");
     }
 
     #[test]
