@@ -65,6 +65,24 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
     assert!(text(&output.stderr).contains("of version 9"), "{}", text(&output.stderr));
     write(&settings, good);
 
+    let index = std::fs::read_dir(bench.data().join("index")).unwrap();
+    let mut files: Vec<_> = index.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "idx" || end == "store"));
+    assert_eq!(files.len(), 2);
+    for path in files {
+        let whole = std::fs::read(&path).unwrap();
+        for length in [0, 5, whole.len() - 1] {
+            write(&path, &whole[..length]);
+            for words in [&["search", "when"][..], &["check"], &["export"]] {
+                let output = crawl().args(words).arg("--data").arg(bench.data()).output().unwrap();
+                let said = text(&output.stderr);
+                assert_eq!(code(&output), 2, "{words:?}, {length} of {path:?}: {said}");
+                assert!(!said.contains("panicked"), "{words:?}, {length} of {path:?}: {said}");
+            }
+        }
+        write(&path, whole);
+    }
+
     let journal = bench.data().join("dedup/journal-1");
     let mut bytes = std::fs::read(&journal).unwrap();
     let middle = bytes.len() / 2;

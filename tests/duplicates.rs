@@ -473,6 +473,19 @@ fn a_page_that_was_kept_and_replaced_is_asked_for_whole_and_comes_back_when_the_
 }
 
 #[test]
+fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
+    let page = article("T", &prose(1, 14), "");
+    let server = Server::start([("/?a=1&b=2".to_owned(), page)].into());
+    let bench = Bench::new();
+    let seed = server.url("/?b=2&a=1");
+    assert_eq!(code(&bench.crawl(std::slice::from_ref(&seed), &["--sort-query"])), 0);
+    assert_eq!(bench.found("when"), [server.url("/?a=1&b=2")]);
+    bench.run(&["forget", &seed]);
+    assert_eq!(bench.found("when"), [""; 0]);
+    bench.checked();
+}
+
+#[test]
 fn a_forgotten_host_is_not_asked_again_and_its_pages_do_not_come_back() {
     let (bench, server) = crawled();
     let host = format!("127.0.0.1:{}", server.port);

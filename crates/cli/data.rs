@@ -165,7 +165,9 @@ pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
     let path = root.join("crawl.toml");
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(error) => return Err(coded(DAMAGED, format!("{}: {error}", path.display()))),
     };
     let saved: Saved = toml::from_str(&text)

@@ -25,6 +25,13 @@ use clap::Parser;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
+    let told = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        // A damaged index is an error that says so, and no fault of the program.
+        if !hapax_index::is_guarded() {
+            told(info);
+        }
+    }));
     let args = match args::Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

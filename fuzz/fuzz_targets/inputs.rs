@@ -32,12 +32,13 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(rest);
     match which % 4 {
         0 => {
-            if let Ok(list) = seeds::parse(&text, "seeds") {
+            let limits = hapax_frontier::UrlLimits::default();
+            if let Ok(list) = seeds::parse(&text, "seeds", &limits) {
                 assert!(!list.is_empty());
                 assert!(list.iter().all(|url| matches!(url.scheme(), "http" | "https")));
                 // What was read once is read again as it is.
                 let again: String = list.iter().map(|url| format!("{url}\n")).collect();
-                assert_eq!(seeds::parse(&again, "again").ok(), Some(list));
+                assert_eq!(seeds::parse(&again, "again", &limits).ok(), Some(list));
             }
         }
         1 => {

@@ -10,7 +10,7 @@ use url::Url;
 use super::duplicates::wanted;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::crawl::{Committer, Parts, Stats};
-use crate::data::{DataDir, must_exist};
+use crate::data::{DataDir, must_exist, saved};
 use crate::duplicates::{Answer, Request, Rows, submit};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
 use crate::output::{escape, line, number};
@@ -165,9 +165,8 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
     holds_pages(data)?;
     let url_or_host = match Url::parse(what) {
         Ok(url) if what.contains("://") => {
-            hapax_frontier::normalize(&url, &hapax_frontier::UrlLimits::default())
-                .map_or(url, |normal| normal)
-                .to_string()
+            let limits = saved(data)?.unwrap_or_default().settings.url_limits();
+            hapax_frontier::normalize(&url, &limits).map_or(url, |normal| normal).to_string()
         }
         _ => host(what)?,
     };

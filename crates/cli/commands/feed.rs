@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use hapax_frontier::{DiskFrontier, Frontier, UrlLimits, normalize};
+use hapax_frontier::{DiskFrontier, Frontier, normalize};
 use url::Url;
 
 use super::feed_file::{self, Filter, Writer};
@@ -85,6 +85,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let folder = DataDir::open(data)?;
     let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
     let payload = frontier.payload()?;
+    let limits = folder.saved()?.unwrap_or_default().settings.url_limits();
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The name stands in log lines, before a colon.
     let name: String =
@@ -93,7 +94,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     read(file, |url, of| {
         let normal = |text: &str| {
             let url = Url::parse(text).ok()?;
-            normalize(&url, &UrlLimits::default()).ok()
+            normalize(&url, &limits).ok()
         };
         if let (Some(url), Some(of)) = (normal(url), normal(of))
             && url != of

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_frontier::{UrlLimits, normalize};
+use hapax_frontier::{Rejected, UrlLimits, normalize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
@@ -16,7 +16,7 @@ const MAX_BYTES: u64 = 1 << 30;
 const SHOWN: usize = 100;
 
 /// Reads the seeds, all or none: a bad line is an error before anything is fetched.
-pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
+pub(crate) fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
     let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
@@ -34,11 +34,11 @@ pub(crate) fn read_seeds(path: &Path) -> Result<Vec<Url>> {
         bytes = plain;
     }
     let text = String::from_utf8_lossy(&bytes);
-    parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name)
+    parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name, limits)
 }
 
 /// The seeds of a text, each once, in its order.
-pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
+pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url>> {
     let mut seeds: Vec<Url> = Vec::new();
     let mut known = HashSet::new();
     for (number, line) in text.lines().enumerate() {
@@ -53,8 +53,12 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<Url>> {
         let url = Url::parse(line).map_err(|error| {
             bad(&format!("is no URL ({error}); write it like https://example.org/"))
         })?;
-        let url = normalize(&url, &UrlLimits::default())
-            .map_err(|_| bad("is no http or https URL that can be crawled"))?;
+        let url = normalize(&url, limits).map_err(|why| match why {
+            Rejected::Scheme => bad("is no http or https URL that can be crawled"),
+            Rejected::Trap(why) => bad(&format!(
+                "would be left out as a trap ({why}): raise the limit of URLs, or leave it out"
+            )),
+        })?;
         if known.insert(url.as_str().to_owned()) {
             seeds.push(url);
         }
@@ -74,9 +78,13 @@ mod tests {
 
     #[test]
     fn comments_blanks_and_repetitions_are_skipped_and_bad_lines_named() {
-        let seeds =
-            parse("# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n", "f")
-                .unwrap();
+        let limits = UrlLimits::default();
+        let seeds = parse(
+            "# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n",
+            "f",
+            &limits,
+        )
+        .unwrap();
         assert_eq!(
             seeds.iter().map(Url::as_str).collect::<Vec<_>>(),
             ["http://a.example/", "https://b.example/"]
@@ -87,8 +95,15 @@ mod tests {
             ("# only\n", "f holds no URL"),
             (&"é".repeat(101), &format!("f, line 1: \"{}…\" is no URL", "é".repeat(100))),
         ] {
-            let error = parse(text, "f").unwrap_err().to_string();
+            let error = parse(text, "f", &limits).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+        let long = format!("http://a.example/?q={}", "a".repeat(3000));
+        let error = parse(&long, "f", &limits).unwrap_err().to_string();
+        assert!(error.contains("a trap (url-length)"), "{error}");
+        let limits = UrlLimits { max_length: 4000, sort_query: true, ..limits };
+        assert_eq!(parse(&long, "f", &limits).unwrap().len(), 1);
+        let sorted = parse("http://a.example/?b=1&a=2", "f", &limits).unwrap();
+        assert_eq!(sorted.first().unwrap().as_str(), "http://a.example/?a=2&b=1");
     }
 }

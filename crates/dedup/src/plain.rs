@@ -151,7 +151,9 @@ impl Plain {
                     stop = place;
                     break;
                 };
-                hashes[found & 15] = of_code(code_of_three(three));
+                if let Some(hash) = hashes.get_mut(found & 15) {
+                    *hash = of_code(code_of_three(three));
+                }
                 found = found.wrapping_add(alone);
             }
             self.words.extend_from_slice(&hashes);
@@ -191,7 +193,7 @@ fn kind_of_three([a, b, c]: [u8; 3]) -> Option<usize> {
     static ALONE: [u64; 1 << 10] = bits_of(true, false);
     static EITHER: [u64; 1 << 10] = bits_of(true, true);
     let row = usize::from(a & 15) << 6 | usize::from(b & 63);
-    let bit = |bits: &[u64; 1 << 10]| bits[row & 1023] >> (c & 63) & 1;
+    let bit = |bits: &[u64; 1 << 10]| bits.get(row).map_or(0, |row| row >> (c & 63) & 1);
     (a >> 4 == 0xe && bit(&EITHER) == 1).then(|| bit(&ALONE) as usize)
 }
 

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -186,10 +187,24 @@ impl Index {
     }
 }
 
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes an [`Error::Damaged`]: a program's panic hook need not tell
+/// of it then.
+#[must_use]
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
 /// Does what may meet a damaged file: tantivy takes the lengths in it for true, and panics where they
 /// are not.
 pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
+    let before = GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(before);
+    match done {
         Ok(done) => done.map_err(|error| translate(path, error)),
         Err(panic) => {
             let said = panic.downcast_ref::<String>().map(String::as_str);

@@ -13,6 +13,6 @@ mod searcher;
 mod tokenizer;
 
 pub use error::{Error, Result};
-pub use index::{Index, Page};
+pub use index::{Index, Page, is_guarded};
 pub use searcher::{Hit, Searcher, StoredPage};
 pub use tokenizer::Dictionary;
