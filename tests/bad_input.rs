@@ -65,6 +65,7 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
     assert!(text(&output.stderr).contains("of version 9"), "{}", text(&output.stderr));
     write(&settings, good);
 
+    let page = server.url("/");
     let index = std::fs::read_dir(bench.data().join("index")).unwrap();
     let mut files: Vec<_> = index.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "idx" || end == "store"));
@@ -73,7 +74,7 @@ fn a_directory_of_another_version_or_damaged_is_refused() {
         let whole = std::fs::read(&path).unwrap();
         for length in [0, 5, whole.len() - 1] {
             write(&path, &whole[..length]);
-            for words in [&["search", "when"][..], &["check"], &["export"]] {
+            for words in [&["search", "when"][..], &["check"], &["export"], &["forget", &page]] {
                 let output = crawl().args(words).arg("--data").arg(bench.data()).output().unwrap();
                 let said = text(&output.stderr);
                 assert_eq!(code(&output), 2, "{words:?}, {length} of {path:?}: {said}");

@@ -483,6 +483,17 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     bench.run(&["forget", &seed]);
     assert_eq!(bench.found("when"), [""; 0]);
     bench.checked();
+
+    // Also if the crawl sorts it only since.
+    let page = article("T", &prose(2, 14), "");
+    let server = Server::start([("/?b=2&a=1".to_owned(), page)].into());
+    let bench = Bench::new();
+    let seed = server.url("/?b=2&a=1");
+    assert_eq!(code(&bench.crawl(std::slice::from_ref(&seed), &[])), 0);
+    assert_eq!(code(&bench.crawl(&[server.url("/nothing")], &["--sort-query"])), 0);
+    bench.run(&["forget", &seed]);
+    assert_eq!(bench.found("when"), [""; 0]);
+    bench.checked();
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use hapax_frontier::{UrlLimits, normalize};
 use url::Url;
 
 use super::duplicates::wanted;
@@ -163,14 +164,21 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
 
 pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
     holds_pages(data)?;
-    let url_or_host = match Url::parse(what) {
-        Ok(url) if what.contains("://") => {
+    let url = Url::parse(what).ok().filter(|_| what.contains("://"));
+    let answer = match url {
+        None => change(data, &Request::Forget { url_or_host: host(what)? })?,
+        Some(url) => {
             let limits = saved(data)?.unwrap_or_default().settings.url_limits();
-            hapax_frontier::normalize(&url, &limits).map_or(url, |normal| normal).to_string()
+            // As the crawl writes it now, and as it did if that was before --sort-query changed.
+            let other = UrlLimits { sort_query: !limits.sort_query, ..limits.clone() };
+            let forget = |limits: &UrlLimits| {
+                let url = normalize(&url, limits).unwrap_or_else(|_| url.clone());
+                change(data, &Request::Forget { url_or_host: url.into() })
+            };
+            let answer = forget(&limits)?;
+            if answer.done == 0 && url.query().is_some() { forget(&other)? } else { answer }
         }
-        _ => host(what)?,
     };
-    let answer = change(data, &Request::Forget { url_or_host })?;
     told(
         &answer,
         "pages removed from index and tables, and not fetched again; the archive in pages/ holds what was fetched",

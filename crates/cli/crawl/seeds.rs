@@ -55,6 +55,7 @@ pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Ur
         })?;
         let url = normalize(&url, limits).map_err(|why| match why {
             Rejected::Scheme => bad("is no http or https URL that can be crawled"),
+            Rejected::Trap("calendar") => bad("would be left out as a trap (calendar)"),
             Rejected::Trap(why) => bad(&format!(
                 "would be left out as a trap ({why}): raise the limit of URLs, or leave it out"
             )),

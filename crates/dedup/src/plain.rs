@@ -137,10 +137,11 @@ impl Plain {
     /// Adds the characters at the front that are words by themselves, over the marks between them;
     /// returns how many both are.
     fn threes(&mut self, threes: &[[u8; 3]]) -> usize {
-        let mut count = 0;
-        if threes.first().is_some_and(|three| kind_of_three(*three).is_some()) {
-            self.end_word();
+        if threes.first().is_none_or(|three| kind_of_three(*three).is_none()) {
+            return 0;
         }
+        self.end_word();
+        let mut count = 0;
         for piece in threes.chunks(16) {
             // Each hash is written over by the next if it was that of a mark: a branch would be
             // foreseen wrongly at every mark.

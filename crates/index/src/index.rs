@@ -9,7 +9,9 @@ use tantivy::query::RangeQuery;
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
 };
-use tantivy::{Directory, IndexWriter, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
+};
 
 use crate::error::{Error, Result};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
@@ -102,6 +104,9 @@ impl Index {
             let directory = MmapDirectory::open(folder)?;
             let index = tantivy::Index::open_or_create(directory, schema)?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
+            // Every file is looked at here: on its own threads tantivy's panic would end the process.
+            let _: IndexReader =
+                index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
             Ok((index, writer))
         };

@@ -80,7 +80,7 @@ impl Searcher {
     /// Opens the index in `folder` for reading.
     ///
     /// # Errors
-    /// [`Error::Missing`] without an index, else as [`Index::open`].
+    /// [`Error::Missing`] without an index, else as [`Index::open`](crate::Index::open).
     pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         if !folder.join("meta.json").exists() {
             return Err(Error::Missing(folder.to_owned()));

@@ -72,7 +72,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) sources: Vec<Source<'a>>,
     pub(crate) layout: Layout,
     pub(crate) packed: bool,
-    /// Bytes of memory that it may take.
+    /// Bytes of memory that it may take: a quarter for the distinct fingerprints if they fit, an
+    /// eighth for spools, the rest for what is put into buckets.
     pub(crate) budget: usize,
 }
 
@@ -149,7 +150,7 @@ impl Plan<'_> {
         }
         let duplicates =
             self.numbered().filter(|(_, columns, row)| columns.of(*row).is_some()).count() as u64;
-        let budget = self.budget / 2;
+        let budget = self.budget / 8 * 7;
         let mut postings = Writer { out: &mut out, budget, ends: || spool("directory") };
         let (by_digest, _) = postings.write(1, digests, usize::MAX, || {
             let key = |columns: &Columns<'_>, row| columns.digest(row).map(digest_key);
@@ -258,7 +259,8 @@ impl Plan<'_> {
                 (shape.bucket_of(bits) as usize, (bits, number))
             })
         };
-        by_bucket(shape.bucket_count(), self.rows() as usize, self.budget / 2, feed, |pairs| {
+        let (rows, budget) = (self.rows() as usize, self.budget / 8 * 5);
+        by_bucket(shape.bucket_count(), rows, budget, feed, |pairs| {
             pairs.sort_unstable();
             for same in pairs.chunk_by(|a, b| a.0 == b.0) {
                 let Some(&(bits, row)) = same.first() else { continue };
@@ -302,7 +304,8 @@ impl Plan<'_> {
         let mut count = 0u32;
         let feed = || distinct.iter().map(|bits| (shape.bucket_of(bits) as usize, bits));
         directory.push(0)?;
-        by_bucket(shape.bucket_count(), self.rows() as usize, self.budget / 2, feed, |bucket| {
+        let (rows, budget) = (self.rows() as usize, self.budget / 8 * 5);
+        by_bucket(shape.bucket_count(), rows, budget, feed, |bucket| {
             for &mut bits in bucket {
                 shape.write_entry(&mut entry, 0, bits);
                 out.write(entry.get(..shape.width).unwrap_or_default())?;

@@ -1,8 +1,8 @@
 //! Putting items into buckets within a budget of memory, and spools for what a pass writes beside
 //! its main output.
 //!
-//! Nothing grows with the number of documents: what does not fit is gone through once more for each
-//! part that does, and a second output waits in a file.
+//! What does not fit is gone through once more for each part that does, and a second output waits in
+//! a file.
 
 use std::ops::Range;
 
