@@ -484,6 +484,15 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     assert_eq!(bench.found("when"), [""; 0]);
     bench.checked();
 
+    // Where it does not, another order is another page.
+    let page = article("T", &prose(3, 14), "");
+    let server = Server::start([("/?a=1&b=2".to_owned(), page)].into());
+    let bench = Bench::new();
+    let sorted = server.url("/?a=1&b=2");
+    assert_eq!(code(&bench.crawl(std::slice::from_ref(&sorted), &[])), 0);
+    bench.run(&["forget", &server.url("/?b=2&a=1")]);
+    assert_eq!(bench.found("when"), [&*sorted]);
+
     // Also if the crawl sorts it only since.
     let page = article("T", &prose(2, 14), "");
     let server = Server::start([("/?b=2&a=1".to_owned(), page)].into());

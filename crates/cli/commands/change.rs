@@ -169,14 +169,15 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         None => change(data, &Request::Forget { url_or_host: host(what)? })?,
         Some(url) => {
             let limits = saved(data)?.unwrap_or_default().settings.url_limits();
-            // As the crawl writes it now, and as it did if that was before --sort-query changed.
-            let other = UrlLimits { sort_query: !limits.sort_query, ..limits.clone() };
+            // As the crawl writes it now, and as it did before it had --sort-query. Never sorted where
+            // the crawl does not sort: that is another page.
+            let typed = UrlLimits { sort_query: false, ..limits.clone() };
             let forget = |limits: &UrlLimits| {
                 let url = normalize(&url, limits).unwrap_or_else(|_| url.clone());
                 change(data, &Request::Forget { url_or_host: url.into() })
             };
             let answer = forget(&limits)?;
-            if answer.done == 0 && url.query().is_some() { forget(&other)? } else { answer }
+            if answer.done == 0 && limits.sort_query { forget(&typed)? } else { answer }
         }
     };
     told(

@@ -19,6 +19,7 @@ use crate::tokenizer::{Dictionary, MixedTokenizer};
 /// Memory of the writer before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
 pub(crate) const TOKENIZER: &str = "mixed";
+
 /// A page to be indexed.
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
