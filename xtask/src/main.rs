@@ -24,7 +24,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   plot          draws docs/figures/*.csv as docs/pictures/*.svg
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile       servers that mean harm: each has an outcome; what honest hosts keep of their pages/s
-  fuzz-all [--minutes N | --seconds N]   each fuzz target for so long, from its seeds and corpus
+  fuzz-all [--minutes N | --seconds N] [--seed N]   each fuzz target for so long, from its seeds and
+                corpus; with a seed, the same inputs each time
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
   mutants [NAME] [--limit N]      plants each bug of crates/dedup/tests/mutants in a copy of the
                 sources, and fails unless the tests notice";
@@ -55,7 +56,9 @@ fn main() -> ExitCode {
         }),
         Some("plot") => plot::run("docs/figures".as_ref(), "docs/pictures".as_ref()),
         Some("web") => serve(number("--pages", 100_000), number("--port", 0)),
-        Some("fuzz-all") => fuzz(number("--seconds", 60 * number("--minutes", 1))),
+        Some("fuzz-all") => {
+            fuzz(number("--seconds", 60 * number("--minutes", 1)), number("--seed", 0))
+        }
         Some("discards") => tests(
             &["inspect::a_hundred_thousand_rows"],
             &[("DISCARDS", number("--rows", 1_000_000).to_string())],
@@ -103,8 +106,9 @@ fn serve(pages: u64, port: u64) -> anyhow::Result<()> {
     }
 }
 
-/// Each fuzz target for some seconds; the first that finds something ends it.
-fn fuzz(seconds: u64) -> anyhow::Result<()> {
+/// Each fuzz target for some seconds, from a random seed if it is 0; the first that finds something ends
+/// it.
+fn fuzz(seconds: u64, seed: u64) -> anyhow::Result<()> {
     let nightly = |args: &[&str]| {
         // As a user would call it: the toolchain of this program stands in the environment.
         let mut command = std::process::Command::new("cargo");
@@ -121,9 +125,10 @@ fn fuzz(seconds: u64) -> anyhow::Result<()> {
         let corpus = format!("fuzz/corpus/{target}");
         std::fs::create_dir_all(&corpus)?;
         let time = format!("-max_total_time={seconds}");
+        let seed = format!("-seed={seed}");
         report(target);
         let status =
-            nightly(&["run", target, &corpus, &format!("fuzz/seeds/{target}"), "--", &time])
+            nightly(&["run", target, &corpus, &format!("fuzz/seeds/{target}"), "--", &time, &seed])
                 .args(["-max_len=4096", "-timeout=10", "-rss_limit_mb=512", "-verbosity=0"])
                 .args(["-print_final_stats=1"])
                 .status()?;
