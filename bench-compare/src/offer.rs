@@ -2,10 +2,11 @@
 //! go-simstore's small store, and a plain sled of 20 trees (the permuted tables of the paper, one
 //! tree each).
 
+use std::process::Command;
 use std::time::Instant;
 
 use gaoya::simhash::SimHashIndex;
-use hapax_dedup::{Document, Fingerprint, Layout, Options, Store};
+use hapax_dedup::{Document, Fingerprint, Layout, MemoryIndex, Offered, Options, Store};
 
 use crate::{data, measure, near::resident};
 
@@ -20,79 +21,103 @@ enum Commits {
     Beside,
 }
 
-pub fn run(count: usize, peers: usize, batch: usize) {
-    let stream = data::stored(count);
-    growing_vectors(&stream);
-    for commits in [Commits::None, Commits::Here, Commits::Beside] {
-        let durable = commits != Commits::None;
-        let folder = std::env::temp_dir().join("hapax-bench-offer");
-        let _ = std::fs::remove_dir_all(&folder);
-        let mut options = Options::default();
-        options.policy.hamming_only = true;
-        options.resident_bytes = 1 << 30;
-        let before = anonymous();
-        let store = if durable { Store::open(&folder, options) } else { Store::in_memory(options) }.expect("a store");
-        let mut latencies: Vec<u32> = Vec::with_capacity(count);
-        let wall = Instant::now();
-        let thread = cpu_time::ThreadTime::now();
-        let (cpu, duplicates) = measure::seconds(|| {
-            std::thread::scope(|scope| {
-                let (turn, turns) = std::sync::mpsc::sync_channel::<u64>(0);
-                let store = &store;
-                let committer = scope.spawn(move || {
-                    turns.into_iter().for_each(|payload| store.commit(&payload.to_le_bytes()).expect("a commit"));
-                });
-                let mut duplicates = 0;
-                let mut offered = 0;
-                let keys: Vec<[u8; 8]> = (0..COMMIT_EACH as u64).map(u64::to_le_bytes).collect();
-                let mut keys = keys;
-                for piece in stream.chunks(COMMIT_EACH) {
-                    for (key, i) in keys.iter_mut().zip(offered as u64..) {
-                        *key = i.to_le_bytes();
-                    }
-                    let documents: Vec<Document<'_>> =
-                        piece.iter().zip(&keys).map(|(bits, key)| Document::new(key, Fingerprint::from_bits(*bits))).collect();
-                    for documents in documents.chunks(batch) {
-                        let started = Instant::now();
-                        let verdicts = store.offer_many(documents).expect("a verdict");
-                        latencies.push((started.elapsed().as_nanos() as u64 / documents.len() as u64) as u32);
-                        duplicates += verdicts.iter().filter(|v| matches!(v, hapax_dedup::Verdict::Duplicate { .. })).count();
-                    }
-                    offered += piece.len();
-                    match commits {
-                        Commits::Beside => turn.send(offered as u64).expect("the committer"),
-                        _ => store.commit(&(offered as u64).to_le_bytes()).expect("a commit"),
-                    }
-                }
-                drop(turn);
-                committer.join().expect("the committer");
-                duplicates
-            })
-        });
-        let wall = wall.elapsed().as_secs_f64();
-        let thread = thread.elapsed().as_secs_f64();
-        latencies.sort_unstable();
-        let quantile = |q: f64| f64::from(latencies[(latencies.len() as f64 * q) as usize]) / 1e3;
-        println!(
-            "hapax-dedup, {}, {batch} at once: {:.2} M/s of wall, {:.2} M/s of the offering thread's CPU, {:.2} M/s of all CPU, {duplicates} duplicates, \
-             an offer p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us; {:.0} bytes a fingerprint in memory; segments {:?}",
-            match commits {
-                Commits::None => "in memory",
-                Commits::Here => "a commit each 1,000",
-                Commits::Beside => "a commit each 1,000 by another thread",
-            },
-            count as f64 / wall / 1e6,
-            count as f64 / thread / 1e6,
-            count as f64 / cpu / 1e6,
-            quantile(0.5),
-            quantile(0.99),
-            quantile(0.999),
-            (anonymous() - before) as f64 / count as f64 - 4.0,
-            store.segments().iter().map(|(layout, rows)| format!("{layout}: {rows}")).collect::<Vec<_>>(),
-        );
-        drop(store);
-        let _ = std::fs::remove_dir_all(&folder);
+/// Each in a process of its own, for what one has freed would hide what the next one takes.
+const CONTENDERS: [&str; 6] = ["vectors", "index", "memory", "commits", "beside", "peers"];
+
+pub fn run(count: usize, peers: usize, batch: usize, only: Option<&str>) {
+    let stream = || data::stored(count);
+    match only {
+        None => {
+            for contender in CONTENDERS {
+                let arguments = [count, peers, batch].map(|number| number.to_string());
+                let program = std::env::current_exe().expect("this program");
+                let status = Command::new(program).arg("offer").args(arguments).arg(contender).status();
+                assert!(status.expect("a process").success(), "{contender}");
+            }
+        }
+        Some("vectors") => growing_vectors(&stream()),
+        Some("index") => memory_index(&stream(), batch),
+        Some("memory") => store(&stream(), batch, Commits::None),
+        Some("commits") => store(&stream(), batch, Commits::Here),
+        Some("beside") => store(&stream(), batch, Commits::Beside),
+        Some("peers") => others(&stream(), peers),
+        Some(other) => eprintln!("{other} is none of {CONTENDERS:?}"),
     }
+}
+
+fn store(stream: &[u64], batch: usize, commits: Commits) {
+    let count = stream.len();
+    let durable = commits != Commits::None;
+    let folder = std::env::temp_dir().join("hapax-bench-offer");
+    let _ = std::fs::remove_dir_all(&folder);
+    let mut options = Options::default();
+    options.policy.hamming_only = true;
+    options.resident_bytes = 1 << 30;
+    let before = anonymous();
+    let store = if durable { Store::open(&folder, options) } else { Store::in_memory(options) }.expect("a store");
+    let mut latencies: Vec<u32> = Vec::with_capacity(count);
+    let wall = Instant::now();
+    let thread = cpu_time::ThreadTime::now();
+    let (cpu, duplicates) = measure::seconds(|| {
+        std::thread::scope(|scope| {
+            let (turn, turns) = std::sync::mpsc::sync_channel::<u64>(0);
+            let store = &store;
+            let committer = scope.spawn(move || {
+                turns.into_iter().for_each(|payload| store.commit(&payload.to_le_bytes()).expect("a commit"));
+            });
+            let mut duplicates = 0;
+            let mut offered = 0;
+            let keys: Vec<[u8; 8]> = (0..COMMIT_EACH as u64).map(u64::to_le_bytes).collect();
+            let mut keys = keys;
+            for piece in stream.chunks(COMMIT_EACH) {
+                for (key, i) in keys.iter_mut().zip(offered as u64..) {
+                    *key = i.to_le_bytes();
+                }
+                let documents: Vec<Document<'_>> =
+                    piece.iter().zip(&keys).map(|(bits, key)| Document::new(key, Fingerprint::from_bits(*bits))).collect();
+                for documents in documents.chunks(batch) {
+                    let started = Instant::now();
+                    let verdicts = store.offer_many(documents).expect("a verdict");
+                    latencies.push((started.elapsed().as_nanos() as u64 / documents.len() as u64) as u32);
+                    duplicates += verdicts.iter().filter(|v| matches!(v, hapax_dedup::Verdict::Duplicate { .. })).count();
+                }
+                offered += piece.len();
+                match commits {
+                    Commits::Beside => turn.send(offered as u64).expect("the committer"),
+                    _ => store.commit(&(offered as u64).to_le_bytes()).expect("a commit"),
+                }
+            }
+            drop(turn);
+            committer.join().expect("the committer");
+            duplicates
+        })
+    });
+    let wall = wall.elapsed().as_secs_f64();
+    let thread = thread.elapsed().as_secs_f64();
+    latencies.sort_unstable();
+    let quantile = |q: f64| f64::from(latencies[(latencies.len() as f64 * q) as usize]) / 1e3;
+    println!(
+        "hapax-dedup, {}, {batch} at once: {:.2} M/s of wall, {:.2} M/s of the offering thread's CPU, {:.2} M/s of all CPU, {duplicates} duplicates, \
+         an offer p50 {:.1} us, p99 {:.1} us, p99.9 {:.1} us; {:.0} bytes a fingerprint in memory; segments {:?}",
+        match commits {
+            Commits::None => "in memory",
+            Commits::Here => "a commit each 1,000",
+            Commits::Beside => "a commit each 1,000 by another thread",
+        },
+        count as f64 / wall / 1e6,
+        count as f64 / thread / 1e6,
+        count as f64 / cpu / 1e6,
+        quantile(0.5),
+        quantile(0.99),
+        quantile(0.999),
+        (anonymous() - before) as f64 / count as f64 - 4.0,
+        store.segments().iter().map(|(layout, rows)| format!("{layout}: {rows}")).collect::<Vec<_>>(),
+    );
+    drop(store);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+fn others(stream: &[u64], peers: usize) {
     let stream = &stream[..peers.min(stream.len())];
     for (blocks, distance) in [(6, 4), (5, 4)] {
         let before = resident();
@@ -188,6 +213,27 @@ fn growing_vectors(stream: &[u64]) {
     println!(
         "growing vectors, as go-simstore's small store: {:.2} M/s of CPU, {duplicates} duplicates, {:.0} bytes a fingerprint, \
          not durable, no keys",
+        stream.len() as f64 / cpu / 1e6,
+        (anonymous() - before) as f64 / stream.len() as f64,
+    );
+}
+
+/// Numbered fingerprints in memory, as the peers hold them.
+fn memory_index(stream: &[u64], batch: usize) {
+    let before = anonymous();
+    let mut index = MemoryIndex::new(Layout::for_distance(3).expect("a layout"));
+    let (cpu, duplicates) = measure::seconds(|| {
+        let mut duplicates = 0;
+        for piece in stream.chunks(batch) {
+            let piece: Vec<Fingerprint> = piece.iter().copied().map(Fingerprint::from_bits).collect();
+            let answers = index.offer_many(&piece).expect("an answer");
+            duplicates += answers.iter().filter(|answer| matches!(answer, Offered::Near(..))).count();
+        }
+        duplicates
+    });
+    println!(
+        "hapax-dedup, numbered fingerprints in memory, {batch} at once: {:.2} M/s of CPU, {duplicates} duplicates, \
+         {:.0} bytes a fingerprint, not durable, no keys",
         stream.len() as f64 / cpu / 1e6,
         (anonymous() - before) as f64 / stream.len() as f64,
     );

@@ -7,7 +7,8 @@ Persistent near-duplicate detection: 64-bit simhash, permuted Hamming tables, a 
   [`Weights`] the weight of each kind. [`Plain`] is a recipe for who brings nothing but text.
 - [`Sketch`] estimates the similarity of two texts and proposes what the Hamming distance misses.
 - [`Layout`] says how 64 bits are cut into permuted tables, [`plans`] which one is best for how many
-  pages; [`Tables`] looks fingerprints up in them, [`GrowingTables`] takes more.
+  pages; [`Tables`] looks fingerprints up in them, [`GrowingTables`] takes more, and a [`MemoryIndex`]
+  numbers what is new.
 - [`Store`] keeps documents: [`Store::offer`] answers new, known or duplicate, with the evidence, and
   [`Store::commit`] makes the answers durable, a [`Snapshot`] reads beside the writer.
 - [`find_all`] and [`find_clusters`] work on a whole set at once, [`find_each`] also on one larger
@@ -78,7 +79,7 @@ pub use simhash::{FeatureKind, Simhash, TieRule, Weights};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
 pub use store::{MAX_BAND_BUCKET, MAX_KEY, Options, Report, Snapshot, Store};
 pub use stores::DocumentStore;
-pub use tables::{GrowingTables, Near, Shard, Simd, TableOptions, Tables};
+pub use tables::{GrowingTables, MemoryIndex, Near, Offered, Shard, Simd, TableOptions, Tables};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

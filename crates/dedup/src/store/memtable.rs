@@ -119,7 +119,7 @@ impl Memtable {
     /// Asks for the lines that a look-up of this fingerprint and key will read first.
     pub(crate) fn prefetch(&self, fingerprint: Fingerprint, key: u32) {
         if let Some(tables) = &self.tables {
-            tables.prefetch(fingerprint, 1);
+            tables.prefetch_first(fingerprint);
         }
         self.by_key.prefetch(key);
         self.by_fingerprint.prefetch(fingerprint_key(fingerprint));

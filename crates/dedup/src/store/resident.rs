@@ -97,9 +97,7 @@ impl Resident {
 
     /// Asks for the lines that look-ups will read.
     pub(crate) fn prefetch(&self, queries: impl Iterator<Item = Fingerprint> + Clone) {
-        for step in 0..self.tables.steps() {
-            queries.clone().for_each(|query| self.tables.prefetch(query, step));
-        }
+        self.tables.prefetch(queries);
     }
 
     pub(crate) fn prefetch_key(&self, key: u32) {

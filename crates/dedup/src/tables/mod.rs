@@ -1,9 +1,11 @@
 //! The permuted tables of a set of fingerprints that does not change.
 
 pub(crate) mod bits;
+mod buckets;
 pub(crate) mod buffer;
 pub(crate) mod build;
 pub(crate) mod growing;
+mod index;
 mod lookup;
 pub(crate) mod simd;
 pub(crate) mod table;
@@ -16,6 +18,7 @@ use self::table::{Shape, Table};
 use crate::{Fingerprint, Layout};
 
 pub use self::growing::GrowingTables;
+pub use self::index::{MemoryIndex, Offered};
 pub use self::simd::Simd;
 
 /// A near fingerprint and the table that found it.

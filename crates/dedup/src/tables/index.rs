@@ -1,0 +1,196 @@
+//! An index in memory: what is offered is looked up and, if nothing is near, added under a number.
+
+use super::Near;
+use super::growing::GrowingTables;
+use crate::error::{Error, Result};
+use crate::{Fingerprint, Layout};
+
+/// They are numbered by 32 bits.
+const MAX_FINGERPRINTS: usize = u32::MAX as usize;
+
+/// Offers whose look-ups are asked for together.
+const AT_ONCE: usize = 16;
+
+/// What a [`MemoryIndex`] says of a fingerprint that it was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// Nothing is near: it was added, under this number.
+    New(u32),
+    /// The nearest one, by its number; of several the one of the least value. It was not added.
+    Near(u32, Near),
+}
+
+/// Fingerprints in memory alone, each under the number of those that were added before it: no
+/// documents, no keys, nothing durable. For a stream that fits into memory and need not outlive its
+/// process; a [`Store`](crate::Store) does the rest.
+///
+/// # Complexity
+/// As [`GrowingTables`], whose tables it holds; 5 to 7 bytes more for the number. At distance 3 it takes
+/// 45 to 60 bytes a fingerprint from 10^6 on.
+///
+/// ```
+/// use hapax_dedup::{Fingerprint, Layout, MemoryIndex, Offered};
+/// let mut index = MemoryIndex::new(Layout::for_distance(3)?);
+/// assert_eq!(index.offer(Fingerprint::from_bits(0xff))?, Offered::New(0));
+/// assert_eq!(index.offer(Fingerprint::from_bits(0xff00))?, Offered::New(1));
+/// let Offered::Near(number, near) = index.offer(Fingerprint::from_bits(0xff01))? else { panic!() };
+/// assert_eq!((number, near.distance), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct MemoryIndex {
+    tables: GrowingTables,
+}
+
+impl MemoryIndex {
+    /// One that holds nothing.
+    pub fn new(layout: Layout) -> Self {
+        Self { tables: GrowingTables::with_numbers(layout, true) }
+    }
+
+    /// The layout.
+    pub const fn layout(&self) -> &Layout {
+        self.tables.layout()
+    }
+
+    /// How many fingerprints were added.
+    pub const fn len(&self) -> usize {
+        self.tables.len()
+    }
+
+    /// Whether none was added.
+    pub const fn is_empty(&self) -> bool {
+        self.tables.is_empty()
+    }
+
+    /// Bytes that it takes.
+    pub fn bytes(&self) -> usize {
+        self.tables.bytes()
+    }
+
+    /// Looks for what is within the layout's distance, and adds the fingerprint if nothing is.
+    ///
+    /// # Errors
+    /// [`Error::TooMany`] beyond 2^32 - 1 fingerprints.
+    pub fn offer(&mut self, fingerprint: Fingerprint) -> Result<Offered> {
+        let mut best: Option<Near> = None;
+        self.tables.near_each(fingerprint, |near| {
+            let rank = |near: &Near| (near.distance, near.fingerprint);
+            if best.as_ref().is_none_or(|best| rank(&near) < rank(best)) {
+                best = Some(near);
+            }
+        });
+        match best {
+            Some(near) => Ok(Offered::Near(self.number(near.fingerprint).unwrap_or(0), near)),
+            None => self.add(fingerprint).map(Offered::New),
+        }
+    }
+
+    /// Offers one after the other: the same answers, sooner than by as many [`offer`](Self::offer)s.
+    ///
+    /// # Errors
+    /// As [`offer`](Self::offer); those before the one that fails were added.
+    pub fn offer_many(&mut self, fingerprints: &[Fingerprint]) -> Result<Vec<Offered>> {
+        let mut answers = Vec::with_capacity(fingerprints.len());
+        for fingerprints in fingerprints.chunks(AT_ONCE) {
+            self.tables.prefetch(fingerprints.iter().copied());
+            for &fingerprint in fingerprints {
+                answers.push(self.offer(fingerprint)?);
+            }
+        }
+        Ok(answers)
+    }
+
+    /// The number of a fingerprint that was added.
+    pub fn number(&self, fingerprint: Fingerprint) -> Option<u32> {
+        self.tables.number(fingerprint)
+    }
+
+    /// Those within the layout's distance, nearest first, then by value.
+    pub fn near(&self, query: Fingerprint) -> Vec<(u32, Near)> {
+        let near = self.tables.near(query).into_iter();
+        near.filter_map(|near| Some((self.number(near.fingerprint)?, near))).collect()
+    }
+
+    fn add(&mut self, fingerprint: Fingerprint) -> Result<u32> {
+        let number = self.tables.len();
+        if number >= MAX_FINGERPRINTS {
+            return Err(Error::TooMany(number as u64));
+        }
+        self.tables.insert_distinct(fingerprint);
+        Ok(number as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix64;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn each_offer_is_answered_as_by_a_scan_of_all_before(
+            // So few centers and flips that many are near each other.
+            values in prop::collection::vec((0u64..40, 0u64..1 << 12), 1..400),
+            distance in 0u32..=7,
+            piece in 1usize..70,
+        ) {
+            let values: Vec<Fingerprint> = values
+                .iter()
+                .map(|(center, flips)| Fingerprint::from_bits(mix64(*center) ^ (flips & flips >> 3)))
+                .collect();
+            let layout = Layout::for_distance(distance).unwrap();
+            let (mut one, mut many) = (MemoryIndex::new(layout.clone()), MemoryIndex::new(layout));
+            let mut answers = Vec::new();
+            for values in values.chunks(piece) {
+                answers.extend(many.offer_many(values).unwrap());
+            }
+            let mut held: Vec<Fingerprint> = Vec::new();
+            for (&value, answer) in values.iter().zip(answers) {
+                prop_assert_eq!(one.offer(value).unwrap(), answer);
+                let near = (0..).zip(&held).map(|(number, &held)| (value.distance(held), held, number));
+                match (near.filter(|near| near.0 <= distance).min(), answer) {
+                    (None, Offered::New(number)) => {
+                        prop_assert_eq!(number as usize, held.len());
+                        held.push(value);
+                    }
+                    (Some((distance, fingerprint, number)), Offered::Near(of, near)) => {
+                        prop_assert_eq!((of, near.distance), (number, distance));
+                        prop_assert_eq!(near.fingerprint, fingerprint);
+                    }
+                    (expected, answer) => prop_assert!(false, "{expected:?}, {answer:?}"),
+                }
+            }
+            prop_assert_eq!((one.len(), one.is_empty()), (held.len(), false));
+            for (number, &value) in (0..).zip(&held) {
+                prop_assert_eq!(one.number(value), Some(number));
+                let near = one.near(value);
+                prop_assert_eq!(near.first().map(|(of, near)| (*of, near.distance)), Some((number, 0)));
+                let expected = held.iter().filter(|held| value.distance(**held) <= distance).count();
+                prop_assert_eq!(near.len(), expected);
+                prop_assert!(one.number(Fingerprint::from_bits(!value.bits())).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn one_bucket_of_very_many_is_found_whole() {
+        // They share three of four blocks; the low bits of a number and its Gray code are all distinct.
+        let mut index = MemoryIndex::new(Layout::for_distance(1).unwrap());
+        let bits = |number: u64| (number << 3 | u64::from(number.count_ones() % 4)) << 20;
+        let mut held = 0;
+        for number in 0..20_000 {
+            match index.offer(Fingerprint::from_bits(bits(number))).unwrap() {
+                Offered::New(given) => {
+                    assert_eq!(given, held);
+                    held += 1;
+                }
+                Offered::Near(of, near) => assert!(of < held && near.distance <= 1),
+            }
+        }
+        assert!(held > 1000 && index.len() == held as usize);
+        assert!(index.bytes() < 10 << 20);
+    }
+}
