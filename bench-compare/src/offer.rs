@@ -110,7 +110,7 @@ fn store(stream: &[u64], batch: usize, commits: Commits) {
         quantile(0.5),
         quantile(0.99),
         quantile(0.999),
-        (anonymous() - before) as f64 / count as f64 - 4.0,
+        (anonymous() - before - 4 * latencies.len() as i64) as f64 / count as f64,
         store.segments().iter().map(|(layout, rows)| format!("{layout}: {rows}")).collect::<Vec<_>>(),
     );
     drop(store);

@@ -25,9 +25,9 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile       servers that mean harm: each has an outcome; what honest hosts keep of their pages/s
   fuzz-all [--minutes N | --seconds N] [--seed N]   each fuzz target for so long, from its seeds and
-                corpus; with a seed, the same inputs each time
+                corpus; its random choices begin at a random seed, or at N
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
-  mutants [NAME] [--limit N]      plants each bug of crates/dedup/tests/mutants in a copy of the
+  mutants [NAME] [--limit N] [--from M]      plants each bug of crates/dedup/tests/mutants in a copy of the
                 sources, and fails unless the tests notice";
 
 fn main() -> ExitCode {
@@ -66,7 +66,8 @@ fn main() -> ExitCode {
         Some("hostile") => tests(&["hostile", "--include-ignored"], &[]),
         Some("mutants") => {
             let name = args.get(1).filter(|name| !name.starts_with('-'));
-            mutants::run(name.map_or("", String::as_str), number("--limit", 1000))
+            let (limit, from) = (number("--limit", 1000), number("--from", 0));
+            mutants::run(name.map_or("", String::as_str), limit, from)
         }
         Some("crash-child") => {
             crash::child(args.get(1).map_or("", String::as_str), number("--seed", 1))

@@ -15,8 +15,9 @@ struct Mutant {
     planted: String,
 }
 
-/// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen.
-pub(crate) fn run(only: &str, limit: u64) -> Result<()> {
+/// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen; others by another
+/// `from`.
+pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
     let folder = root.join("crates/dedup/tests/mutants");
     let mut mutants = Vec::new();
@@ -36,7 +37,7 @@ pub(crate) fn run(only: &str, limit: u64) -> Result<()> {
     ensure!(!fails(&copy)?, "the tests fail without a planted bug");
     let (mut caught, mut planted) = (0, 0);
     let mut missed = Vec::new();
-    for mutant in mutants.iter().step_by(step) {
+    for mutant in mutants.iter().skip(usize::try_from(from)? % step).step_by(step) {
         let path = sources.join("crates/dedup").join(&mutant.file);
         let sound = fs::read_to_string(&path)?;
         fs::write(&path, sound.replacen(&mutant.sound, &mutant.planted, 1))?;

@@ -1,8 +1,9 @@
 //! A store on disk as it grows: offers with a commit each 1,000, memory, space, look-ups, reopening.
 //!
-//!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]] [merge=MIB] [resident=MIB]
+//!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]] [merge=MIB] [resident=MIB] [sketches=1]
 //!
-//! A million fingerprints, in the folder for temporary files, with the default options.
+//! A million fingerprints, in the folder for temporary files, with the default options; with sketches
+//! each document has one, of random bytes, and its bands are looked up too.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -13,7 +14,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use hapax_dedup::{Document, Fingerprint, Options, Store, Verdict, mix64};
+use hapax_dedup::{Document, Fingerprint, Options, SKETCH_SIZE, Sketch, Store, Verdict, mix64};
 
 const EACH: u64 = 1000;
 
@@ -32,7 +33,8 @@ fn main() {
         .join(format!("hapax-bench-store-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let mut options = Options::default();
-    options.policy.hamming_only = true;
+    let sketched = named.iter().any(|arg| arg == "sketches=1");
+    options.policy.hamming_only = !sketched;
     options.merge_bytes = bytes("merge", options.merge_bytes);
     options.resident_bytes = bytes("resident", options.resident_bytes);
     let store = Store::open(&folder, options.clone()).unwrap();
@@ -43,7 +45,8 @@ fn main() {
     for first in (0..count).step_by(EACH as usize) {
         for number in first..(first + EACH).min(count) {
             let key = number.to_le_bytes();
-            let document = Document::new(&key, fingerprint(number));
+            let mut document = Document::new(&key, fingerprint(number));
+            document.sketch = sketched.then(|| sketch(number));
             let offered = Instant::now();
             let verdict = store.offer(&document).unwrap();
             latencies.add(offered.elapsed().as_nanos() as u64);
@@ -158,6 +161,14 @@ fn fingerprint(number: u64) -> Fingerprint {
     let earlier = mix64(mix64(random) % number + 1);
     let flips = 1 + (random >> 5) % 6;
     Fingerprint::from_bits((0..flips).fold(earlier, |bits, i| bits ^ 1 << (mix64(random ^ i) % 64)))
+}
+
+fn sketch(number: u64) -> Sketch {
+    let mut bytes = [0; SKETCH_SIZE];
+    for (eight, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(0u64..) {
+        *eight = mix64(number << 3 | word).to_le_bytes();
+    }
+    Sketch::from_bytes(bytes)
 }
 
 /// Bytes of anonymous memory: mapped files do not count.

@@ -244,13 +244,6 @@ fn an_entry_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn an_entry_that_is_no_web_address_is_none() {
-    for url in ["file://t///p:", "ftp://a.example/", "data:,x", "no URL"] {
-        assert_eq!(Entry::decode(&[b"\x07\x00A", url.as_bytes()].concat()), None, "{url}");
-    }
-}
-
-#[test]
 fn nothing_is_forgotten_while_a_commit_is_under_way() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = std::sync::Arc::new(open(folder.path(), 0));

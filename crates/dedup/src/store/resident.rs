@@ -34,7 +34,7 @@ impl Resident {
     /// Whether so many documents are worth it and leave room for as many again in `limit` bytes:
     /// what is made once should not be let go soon.
     pub(crate) fn pays(layout: &Layout, documents: u64, limit: u64) -> bool {
-        // Each bucket has an extent of a line, and the next one holds twice as much.
+        // A bucket begins with room for four and says so in as much; then up to half of it is room.
         let bytes = |bits: u32| (68 << bits) + 17 * documents;
         let tables: u64 = GrowingTables::bits(layout).map(bytes).sum();
         let compared = GrowingTables::compared(layout, 2 * documents);

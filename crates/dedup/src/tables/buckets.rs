@@ -72,12 +72,13 @@ impl Buckets {
         if bucket.len == room {
             let more = if room < DOUBLED { room.max(FIRST) } else { room / 4 };
             let grown = (room + more).next_multiple_of(FIRST);
-            let mut words = Vec::with_capacity(if numbered { grown / 2 * 3 } else { grown });
+            let all = if numbered { grown / 2 * 3 } else { grown };
+            let mut words = Vec::with_capacity(all);
             let (values, numbers) = bucket.words.split_at_checked(room).unwrap_or_default();
             words.extend_from_slice(values);
             words.resize(grown, 0);
             words.extend_from_slice(numbers);
-            words.resize(words.capacity(), 0);
+            words.resize(all, 0);
             self.words += words.len() - bucket.words.len();
             bucket.words = words;
             room = grown;

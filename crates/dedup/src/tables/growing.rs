@@ -136,7 +136,7 @@ impl GrowingTables {
     /// Adds a fingerprint; `false` if it was there.
     ///
     /// # Complexity
-    /// One bucket a table, and a scan of the smallest of them.
+    /// One bucket a table, amortised over its growth, and a scan of the smallest of them.
     pub fn insert(&mut self, fingerprint: Fingerprint) -> bool {
         let fresh = !self.contains(fingerprint);
         if fresh {
@@ -195,7 +195,7 @@ impl GrowingTables {
         }
     }
 
-    /// Asks for the first line of it alone.
+    /// Asks for what says where their values are, which is all where they are few.
     pub(crate) fn prefetch_first(&self, query: Fingerprint) {
         for table in &self.tables {
             table.buckets.prefetch(table.bucket.extract(query.bits()), 1);

@@ -81,7 +81,10 @@ impl MemoryIndex {
             }
         });
         match best {
-            Some(near) => Ok(Offered::Near(self.number(near.fingerprint).unwrap_or(0), near)),
+            // What the tables hold has a number.
+            Some(near) => {
+                Ok(Offered::Near(self.number(near.fingerprint).unwrap_or(u32::MAX), near))
+            }
             None => self.add(fingerprint).map(Offered::New),
         }
     }
@@ -176,21 +179,26 @@ mod tests {
     }
 
     #[test]
-    fn one_bucket_of_very_many_is_found_whole() {
-        // They share three of four blocks; the low bits of a number and its Gray code are all distinct.
-        let mut index = MemoryIndex::new(Layout::for_distance(1).unwrap());
-        let bits = |number: u64| (number << 3 | u64::from(number.count_ones() % 4)) << 20;
-        let mut held = 0;
-        for number in 0..20_000 {
-            match index.offer(Fingerprint::from_bits(bits(number))).unwrap() {
-                Offered::New(given) => {
-                    assert_eq!(given, held);
-                    held += 1;
-                }
-                Offered::Near(of, near) => assert!(of < held && near.distance <= 1),
+    fn each_of_one_bucket_of_very_many_keeps_its_number() {
+        // With a bit of parity any two differ in two bits at least; all agree in one half, by which one
+        // of the two tables is ordered.
+        for (varied, common) in [(0, 60), (32, 4)] {
+            let mut index = MemoryIndex::new(Layout::for_distance(1).unwrap());
+            let parity = |number: u64| u64::from(number.count_ones() % 2);
+            let value = |number: u64| ((number << 1) | parity(number)) << varied;
+            for number in 0..20_000 {
+                let answer = index.offer(Fingerprint::from_bits(value(number))).unwrap();
+                assert_eq!(answer, Offered::New(number as u32));
             }
+            for number in 0..20_000 {
+                let near = Fingerprint::from_bits(value(number) ^ (1 << common));
+                let Offered::Near(of, near) = index.offer(near).unwrap() else {
+                    panic!("{number}")
+                };
+                assert_eq!((u64::from(of), near.distance), (number, 1));
+            }
+            // Half of it is room to grow, and the directories.
+            assert!(index.bytes() < 20_000 * 50 + (4 * 2 << 16), "{}", index.bytes());
         }
-        assert!(held > 1000 && index.len() == held as usize);
-        assert!(index.bytes() < 10 << 20);
     }
 }

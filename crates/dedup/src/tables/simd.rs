@@ -438,7 +438,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_level_finds_what_a_plain_loop_finds(
-            seed: u64, flips in prop::collection::vec((0u64..1 << 10, any::<u64>()), 0..40),
+            seed: u64, flips in prop::collection::vec((0u64..1 << 10, any::<u64>()), 0..100),
             width in 1usize..=8, limit in 0u32..=7,
         ) {
             let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
