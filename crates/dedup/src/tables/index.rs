@@ -198,7 +198,7 @@ mod tests {
                 assert_eq!((u64::from(of), near.distance), (number, 1));
             }
             // Half of it is room to grow, and the directories.
-            assert!(index.bytes() < 20_000 * 50 + (4 * 2 << 16), "{}", index.bytes());
+            assert!(index.bytes() < 20_000 * 50 + (8 << 16), "{}", index.bytes());
         }
     }
 }
