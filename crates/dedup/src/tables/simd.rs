@@ -264,26 +264,30 @@ mod x86 {
             let Some(bytes) = bytes.get(..count * width) else { return };
             // What depends on the width is settled outside of the loop.
             if width == 8 {
-                pieces(bytes, count, 8, query, limit, visit, |start, lanes| {
-                    // SAFETY: see `pieces`: that many entries begin at `start`; the load is masked
-                    // to them and asks for no alignment. The features are there, see `Avx512`.
-                    unsafe {
-                        _mm512_maskz_loadu_epi64((0xffu32 >> (8 - lanes)) as u8, start.cast())
-                    }
-                });
+                whole(bytes.as_ptr(), count, query, limit, 0, visit);
             } else {
-                let kept = ((1u64 << (width & 7)) - 1) * 0x0101_0101_0101_0101;
+                let width = width & 7;
+                let kept = ((1u64 << width) - 1) * 0x0101_0101_0101_0101;
                 let Some(row) = SPREAD.get(width) else { return };
                 // SAFETY: a row of `SPREAD` has 64 bytes. The features are there.
                 let index = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
-                pieces(bytes, count, width & 7, query, limit, visit, |start, lanes| {
-                    let taken = (1u64 << (lanes * (width & 7))) - 1;
-                    // SAFETY: as above, masked to `lanes * width` bytes.
+                let mut place = 0;
+                while place < count {
+                    let lanes = (count - place).min(8);
+                    // SAFETY: `place < count`, so this lies inside `bytes`, and the load is masked to
+                    // `lanes * width` of them; what is before `start` is masked out and not touched.
                     unsafe {
-                        let packed = _mm512_maskz_loadu_epi8(taken, start.cast());
-                        _mm512_maskz_permutexvar_epi8(kept, index, packed)
+                        let start = bytes.as_ptr().add(place * width);
+                        let before = before(start, lanes * width);
+                        let taken = ((1u64 << (lanes * width)) - 1) << before;
+                        let from = _mm512_add_epi8(index, _mm512_set1_epi8(before as i8));
+                        let packed =
+                            _mm512_maskz_loadu_epi8(taken, start.wrapping_sub(before).cast());
+                        let entries = _mm512_maskz_permutexvar_epi8(kept, from, packed);
+                        compare(entries, some(lanes), query, limit, place, visit);
                     }
-                });
+                    place += 8;
+                }
             }
         }
 
@@ -316,13 +320,58 @@ mod x86 {
                 place += 8 * four.len();
             }
             if !rest.is_empty() {
-                let lane_mask = (0xffu32 >> (8 - rest.len())) as u8;
+                let mask = some(rest.len());
                 // SAFETY: the features are there; the load is masked to the values that are left.
                 unsafe {
-                    let entries = _mm512_maskz_loadu_epi64(lane_mask, rest.as_ptr().cast());
-                    compare(entries, lane_mask, query, limit, place, visit);
+                    let entries = _mm512_maskz_loadu_epi64(mask, rest.as_ptr().cast());
+                    compare(entries, mask, query, limit, place, visit);
                 }
             }
+        }
+    }
+
+    /// Bytes of a line of the cache.
+    const LINE: usize = 64;
+
+    /// The lowest lanes.
+    #[inline(always)]
+    fn some(lanes: usize) -> u8 {
+        (0xffu32 >> (8 - lanes)) as u8
+    }
+
+    /// How far before `start` a load of up to 64 bytes may begin so that it stays in the line of the
+    /// first of `length` bytes, if they all lie there: the next line need not be near.
+    #[inline(always)]
+    fn before(start: *const u8, length: usize) -> usize {
+        let before = start as usize % LINE;
+        if before + length <= LINE { before } else { 0 }
+    }
+
+    /// Values of eight bytes. `count` of them begin at `start`, which only `Avx512` calls; the first
+    /// has the number `place`.
+    #[inline(always)]
+    fn whole(
+        start: *const u8,
+        count: usize,
+        query: u64,
+        limit: u32,
+        mut place: usize,
+        visit: &mut impl FnMut(usize, u64),
+    ) {
+        let end = place + count;
+        let mut start = start;
+        while place < end {
+            let lanes = (end - place).min(8);
+            let before = before(start, 8 * lanes) / 8;
+            let mask = some(lanes) << before;
+            // SAFETY: the load is masked to `lanes` values from `start` on; the others are not touched,
+            // and it asks for no alignment. AVX-512 is there.
+            unsafe {
+                let entries = _mm512_maskz_loadu_epi64(mask, start.wrapping_sub(8 * before).cast());
+                compare(entries, mask, query, limit, place.wrapping_sub(before), visit);
+            }
+            place += 8;
+            start = start.wrapping_add(LINE);
         }
     }
 
@@ -337,33 +386,6 @@ mod x86 {
             let differing = _mm512_xor_si512(entries, _mm512_set1_epi64(query as i64));
             let count = _mm512_popcnt_epi64(differing);
             _mm512_cmple_epu64_mask(count, _mm512_set1_epi64(i64::from(limit)))
-        }
-    }
-
-    /// Loads eight entries at a time and compares them. `load` gets a pointer to the first of up to
-    /// eight entries, all of them inside `bytes`, and how many there are.
-    #[inline(always)]
-    fn pieces(
-        bytes: &[u8],
-        count: usize,
-        width: usize,
-        query: u64,
-        limit: u32,
-        visit: &mut impl FnMut(usize, u64),
-        load: impl Fn(*const u8, usize) -> __m512i,
-    ) {
-        debug_assert!(bytes.len() >= count * width);
-        let mut place = 0;
-        while place < count {
-            let lanes = (count - place).min(8);
-            let lane_mask = (0xffu32 >> (8 - lanes)) as u8;
-            // SAFETY: `place < count`, so this lies inside `bytes`; only `scan` calls this, with
-            // AVX-512 there.
-            unsafe {
-                let entries = load(bytes.as_ptr().add(place * width), lanes);
-                compare(entries, lane_mask, query, limit, place, visit);
-            }
-            place += 8;
         }
     }
 
@@ -397,7 +419,7 @@ mod x86 {
         while near != 0 {
             let lane = near.trailing_zeros() as usize;
             if let Some(&value) = values.get(lane) {
-                visit(place + lane, value);
+                visit(place.wrapping_add(lane), value);
             }
             near &= near - 1;
         }
