@@ -31,6 +31,16 @@ impl Layout {
         Self::new(distance + 1, distance)
     }
 
+    /// The layout for tables that [grow](crate::GrowingTables): as [`for_distance`](Self::for_distance),
+    /// but at distance 3 the [halves](Self::halves) of 6 x 21 bits, so that a look-up waits for one
+    /// line of each table, however many fingerprints there are, up to some 10^7.
+    ///
+    /// # Errors
+    /// A distance above 7.
+    pub fn for_growing(distance: u32) -> Result<Self, LayoutError> {
+        if distance == 3 { Self::halves(3, 3) } else { Self::for_distance(distance) }
+    }
+
     /// Blocks of one's own, as bit masks that sum to 64 bits: one table for each choice of all but
     /// `distance` of them. This is how permutations are written here: fingerprints are stored as
     /// they are and ordered by the bits of the mask.

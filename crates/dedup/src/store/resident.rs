@@ -22,22 +22,29 @@ const STALE: u64 = 65_536;
 
 #[derive(Debug)]
 pub(crate) struct Resident {
+    /// The store's, by whose tables is said what found something.
+    layout: Layout,
     tables: GrowingTables,
     keys: KeyFilter,
 }
 
+/// The layout by which fingerprints are resident, for that of a store.
+fn growing(layout: &Layout) -> Layout {
+    Layout::for_growing(layout.distance()).unwrap_or_else(|_| layout.clone())
+}
+
 impl Resident {
     pub(crate) fn new(layout: Layout) -> Self {
-        Self { tables: GrowingTables::new(layout), keys: KeyFilter::default() }
+        let tables = GrowingTables::new(growing(&layout));
+        Self { layout, tables, keys: KeyFilter::default() }
     }
 
     /// Whether so many documents are worth it and leave room for as many again in `limit` bytes:
     /// what is made once should not be let go soon.
     pub(crate) fn pays(layout: &Layout, documents: u64, limit: u64) -> bool {
-        // A bucket begins with room for four and says so in as much; then up to half of it is room.
-        let bytes = |bits: u32| (68 << bits) + 17 * documents;
-        let tables: u64 = GrowingTables::bits(layout).map(bytes).sum();
-        let compared = GrowingTables::compared(layout, 2 * documents);
+        let layout = growing(layout);
+        let tables = GrowingTables::bytes_for(&layout, documents);
+        let compared = GrowingTables::compared(&layout, 2 * documents);
         tables + 6 * documents < limit / 4 * 3 && compared < MAX_COMPARED
     }
 
@@ -91,12 +98,15 @@ impl Resident {
         self.keys.may_hold(key)
     }
 
-    pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
-        self.tables.near_each(query, visit);
+    pub(crate) fn near_each(&self, query: Fingerprint, mut visit: impl FnMut(Near)) {
+        self.tables.near_each(query, |near| {
+            let table = self.layout.first_table(query, near.fingerprint).unwrap_or(near.table);
+            visit(Near { table, ..near });
+        });
     }
 
     /// Asks for the lines that look-ups will read.
-    pub(crate) fn prefetch(&self, queries: impl Iterator<Item = Fingerprint> + Clone) {
+    pub(crate) fn prefetch(&self, queries: &[Fingerprint]) {
         self.tables.prefetch(queries);
     }
 
@@ -235,9 +245,9 @@ mod tests {
 
     #[test]
     fn what_grows_too_large_is_let_go_and_all_is_found() {
-        // The tables' directories alone take a megabyte.
+        // Fifty take more than a line of six tables each.
         let mut options =
-            Options { memtable_documents: 50, resident_bytes: 1 << 20, ..Options::default() };
+            Options { memtable_documents: 50, resident_bytes: 1 << 10, ..Options::default() };
         options.policy.hamming_only = true;
         let store = Store::in_memory(options.clone()).unwrap();
         assert!(is_resident(&store));

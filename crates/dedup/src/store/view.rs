@@ -126,7 +126,7 @@ impl View {
         if let Some(resident) = &self.resident {
             for (numbers, queries) in (0..).step_by(AHEAD).zip(queries.chunks(AHEAD)) {
                 let table = read(resident);
-                table.prefetch(queries.iter().copied());
+                table.prefetch(queries);
                 drop(table);
                 for (number, &query) in (numbers..).zip(queries) {
                     self.near_in_resident(resident, query, &mut |id, distance, table| {
@@ -217,7 +217,8 @@ impl View {
                 resident.prefetch_key(key);
                 active.prefetch_places(document.fingerprint, key);
             }
-            resident.prefetch(documents.iter().map(|document| document.fingerprint));
+            let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
+            resident.prefetch(&queries);
             return;
         }
         for second in [false, true] {

@@ -3,6 +3,7 @@
 /// The set bits of `mask`, moved together: what the instruction PEXT does, by runs of adjacent bits.
 #[derive(Clone, Debug)]
 pub(crate) struct Compress {
+    mask: u64,
     runs: Vec<Run>,
 }
 
@@ -25,7 +26,11 @@ impl Compress {
             below += length;
             rest &= !run;
         }
-        Self { runs }
+        Self { mask, runs }
+    }
+
+    pub(crate) const fn mask(&self) -> u64 {
+        self.mask
     }
 
     /// # Complexity

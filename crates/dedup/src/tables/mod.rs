@@ -1,4 +1,4 @@
-//! The permuted tables of a set of fingerprints that does not change.
+//! The permuted tables: of a set of fingerprints that does not change, and of one that grows.
 
 pub(crate) mod bits;
 mod buckets;
@@ -6,7 +6,11 @@ pub(crate) mod buffer;
 pub(crate) mod build;
 pub(crate) mod growing;
 mod index;
+mod line;
+mod lines;
+mod long;
 mod lookup;
+mod pages;
 pub(crate) mod simd;
 pub(crate) mod table;
 

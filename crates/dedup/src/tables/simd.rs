@@ -5,6 +5,9 @@
     expect(unsafe_code, reason = "vector instructions chosen at run time")
 )]
 
+use super::bits::Compress;
+use super::line::{Form, Line};
+
 /// Which instructions scan a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Simd {
@@ -109,6 +112,23 @@ pub(crate) trait Scan: Copy {
 
     /// The same for whole values.
     fn scan_words(self, words: &[u64], query: u64, limit: u32, visit: &mut impl FnMut(usize, u64));
+
+    /// Calls `visit` with each value of a line within `limit` bits of the query, both as the line's
+    /// form has them.
+    fn scan_line(
+        self,
+        line: &Line,
+        form: Form,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(u64),
+    );
+
+    /// What [`Compress::extract`] does.
+    #[inline(always)]
+    fn extract(self, compress: &Compress, bits: u64) -> u64 {
+        compress.extract(bits)
+    }
 }
 
 /// No special instructions.
@@ -147,6 +167,23 @@ impl Scan for Portable {
     #[inline(always)]
     fn scan_words(self, words: &[u64], query: u64, limit: u32, visit: &mut impl FnMut(usize, u64)) {
         scan_whole(words, |word| *word, query, limit, visit);
+    }
+
+    #[inline(always)]
+    fn scan_line(
+        self,
+        line: &Line,
+        form: Form,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(u64),
+    ) {
+        let mut values = [0u64; 10];
+        for (slot, value) in values.iter_mut().enumerate().take(form.slots()) {
+            *value = line.value(form, slot);
+        }
+        let values = values.get(..line.len(form)).unwrap_or_default();
+        scan_whole(values, |value| *value, query, limit, &mut |_, value| visit(value));
     }
 }
 
@@ -215,7 +252,7 @@ pub(crate) fn prefetch<T>(items: &[T], place: usize) {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{Kernel, Portable, Scan};
+    use super::{Compress, Form, Kernel, Line, Portable, Scan};
 
     #[target_feature(
         enable = "avx512f,avx512bw,avx512dq,avx512vbmi,avx512vpopcntdq,avx2,bmi1,bmi2,popcnt"
@@ -328,7 +365,69 @@ mod x86 {
                 }
             }
         }
+
+        #[inline(always)]
+        fn scan_line(
+            self,
+            line: &Line,
+            form: Form,
+            query: u64,
+            limit: u32,
+            visit: &mut impl FnMut(u64),
+        ) {
+            // SAFETY: a line is 64 bytes and aligned to as many, a row of what `gather` makes has 64
+            // bytes. The features are there.
+            let near = unsafe {
+                let words = _mm512_load_si512(std::ptr::from_ref(line).cast());
+                if form.is_short() {
+                    let row = if form == Form::Short { &SHORT } else { &SHORT_NUMBERED };
+                    let index = _mm512_loadu_si512(row.as_ptr().cast());
+                    let upper = _mm512_maskz_permutexvar_epi16(0x5555_5555, index, words);
+                    let lower = _mm512_xor_si512(words, _mm512_set1_epi32(query as i32));
+                    let upper = _mm512_xor_si512(upper, _mm512_set1_epi32((query >> 32) as i32));
+                    let count =
+                        _mm512_add_epi32(_mm512_popcnt_epi32(lower), _mm512_popcnt_epi32(upper));
+                    u32::from(_mm512_cmple_epu32_mask(count, _mm512_set1_epi32(limit as i32)))
+                } else {
+                    u32::from(near(words, query, limit))
+                }
+            };
+            let near = near & ((1 << line.len(form)) - 1);
+            if near != 0 {
+                hits_of_line(line, form, near, visit);
+            }
+        }
+
+        #[inline(always)]
+        fn extract(self, compress: &Compress, bits: u64) -> u64 {
+            // SAFETY: BMI2 is there.
+            unsafe { _pext_u64(bits, compress.mask()) }
+        }
     }
+
+    #[cold]
+    #[inline(never)]
+    fn hits_of_line(line: &Line, form: Form, mut near: u32, visit: &mut impl FnMut(u64)) {
+        while near != 0 {
+            visit(line.value(form, near.trailing_zeros() as usize));
+            near &= near - 1;
+        }
+    }
+
+    /// For a line with upper bits of values from one of its halves of words on: which half goes to the
+    /// lower half of each word.
+    #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+    const fn gather(first: usize) -> [u16; 32] {
+        let mut index = [0; 32];
+        let mut i = 0;
+        while i < 16 {
+            index[2 * i] = ((first + i) % 32) as u16;
+            i += 1;
+        }
+        index
+    }
+    static SHORT: [u16; 32] = gather(Form::Short.upper());
+    static SHORT_NUMBERED: [u16; 32] = gather(Form::ShortNumbered.upper());
 
     /// Bytes of a line of the cache.
     const LINE: usize = 64;

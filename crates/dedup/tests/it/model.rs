@@ -184,7 +184,7 @@ proptest! {
     fn a_store_does_what_the_model_does(
         steps in prop::collection::vec(step(), 1..120), distance in 0u32..=7, memtable in 1usize..40,
         // Never, let go again and again, always.
-        resident in prop::sample::select(vec![0, 1 << 20, 1 << 28]),
+        resident in prop::sample::select(vec![0, 1 << 12, 1 << 28]),
     ) {
         run(&steps, distance, memtable, resident);
     }

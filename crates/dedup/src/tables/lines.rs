@@ -1,0 +1,518 @@
+//! Buckets of one line of the cache each, which split one after the other as they fill: linear
+//! hashing (Litwin, *Linear hashing*, VLDB 1980) by the bits of a lead. A look-up waits for one line
+//! of a table, and nothing is ever moved but what a bucket of ten holds.
+
+use super::bits::{Compress, highest};
+use super::line::{Form, Line};
+use super::long::Long;
+use super::pages::Pages;
+use super::simd::{Portable, Scan};
+
+/// Bits of a lead that the place of a line implies once there are so many lines: from then on values
+/// leave them out.
+const IMPLIED: u32 = 16;
+/// At most 2^28 lines, as many as a line can name to follow it.
+const MAX_LEVEL: u32 = 28;
+/// What is full: so many values to so much room.
+const FULL: (usize, usize) = (4, 5);
+/// How many lines ahead of the one that splits are asked for, and what follows one of them.
+const AHEAD: (usize, usize) = (8, 4);
+/// A bucket of more lines is moved into one piece of memory: each line of a chain is waited for.
+const LONG: usize = 16;
+
+/// All buckets of one table.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    form: Form,
+    /// The bits of the lead that places imply in short form, all other bits, and those of the lead
+    /// among them.
+    implied: Compress,
+    rest: Compress,
+    more: Compress,
+    /// There are `2^level` lines and `split` more: so many of the first have split.
+    level: u32,
+    max_level: u32,
+    split: usize,
+    /// The bit of a value by which lines split now.
+    bit: u64,
+    lines: Pages,
+    /// What is too much for its line; the first of each bucket's has room, the others are full.
+    pool: Pages,
+    free: Option<usize>,
+    long: Vec<Long>,
+    free_long: Vec<usize>,
+    len: usize,
+}
+
+impl Lines {
+    /// About how many values a look-up compares.
+    pub(super) const MEAN: u64 = 8;
+
+    /// Whether a lead of so many bits has enough of them to tell lines apart.
+    pub(super) const fn suit(bits: u32) -> bool {
+        bits > IMPLIED
+    }
+
+    /// By the bits of a lead that [suits](Self::suit), with a number beside each value or not.
+    pub(super) fn new(lead: u64, numbered: bool) -> Self {
+        let implied = highest(lead, IMPLIED);
+        let mut lines = Self {
+            form: if numbered { Form::WholeNumbered } else { Form::Whole },
+            implied: Compress::new(implied),
+            rest: Compress::new(!implied),
+            more: Compress::new(lead & !implied),
+            level: 0,
+            max_level: lead.count_ones().min(MAX_LEVEL),
+            split: 0,
+            bit: 0,
+            lines: Pages::default(),
+            pool: Pages::default(),
+            free: None,
+            long: Vec::new(),
+            free_long: Vec::new(),
+            len: 0,
+        };
+        lines.lines.push(Line::default());
+        lines.bit = lines.bit_of_level();
+        lines
+    }
+
+    fn bit_of_level(&self) -> u64 {
+        match self.level.checked_sub(IMPLIED) {
+            None => self.implied.deposit(1 << self.level),
+            // Below all that are implied, so it is the same bit of a short value.
+            Some(level) => self.more.deposit(1 << level),
+        }
+    }
+
+    #[inline(always)]
+    fn place<S: Scan>(&self, scan: S, bits: u64) -> usize {
+        let all = scan.extract(&self.implied, bits) | scan.extract(&self.more, bits) << IMPLIED;
+        let place = all & ((1 << self.level) - 1);
+        if (place as usize) < self.split {
+            (all & ((2 << self.level) - 1)) as usize
+        } else {
+            place as usize
+        }
+    }
+
+    #[inline(always)]
+    fn stored<S: Scan>(&self, scan: S, bits: u64) -> u64 {
+        if self.form.is_short() { scan.extract(&self.rest, bits) } else { bits }
+    }
+
+    /// The bucket of a fingerprint, line by line.
+    #[inline(always)]
+    fn chain<S: Scan>(&self, scan: S, bits: u64) -> Chain<'_> {
+        Chain { next: self.lines.get(self.place(scan, bits)), pool: &self.pool }
+    }
+
+    /// Adds a fingerprint.
+    #[inline(always)]
+    pub(super) fn push<S: Scan>(&mut self, scan: S, bits: u64, number: u32) {
+        let value = self.stored(scan, bits);
+        let place = self.place(scan, bits);
+        if let Some(line) = self.lines.get_mut(place) {
+            if let Some(long) = line.place_elsewhere() {
+                self.push_elsewhere(long, bits, number);
+            } else if Self::put(line, &mut self.pool, &mut self.free, self.form, value, number) {
+                self.lengthen(place, bits);
+            }
+        }
+        self.len += 1;
+        let room = self.lines.len * self.form.slots();
+        if self.len * FULL.1 > room * FULL.0 && self.level < self.max_level {
+            self.split();
+        }
+    }
+
+    #[cold]
+    fn push_elsewhere(&mut self, long: usize, bits: u64, number: u32) {
+        if let Some(long) = self.long.get_mut(long) {
+            long.push(self.form, bits, number);
+        }
+    }
+
+    /// Moves a bucket to which a fingerprint belongs into one piece, if it has too many lines.
+    #[cold]
+    fn lengthen(&mut self, place: usize, bits: u64) {
+        let Some(&first) = self.lines.get(place) else { return };
+        if (Chain { next: Some(&first), pool: &self.pool }).nth(LONG).is_none() {
+            return;
+        }
+        let (form, mut line) = (self.form, first);
+        let mut long = Long::default();
+        loop {
+            for slot in 0..line.len(form) {
+                let value = self.whole(line.value(form, slot), bits);
+                long.push(form, value, line.number(form, slot));
+            }
+            let Some(next) = line.next() else { break };
+            let Some(slot) = self.pool.get_mut(next) else { break };
+            line = *slot;
+            slot.follow(self.free);
+            self.free = Some(next);
+        }
+        self.put_long(place, long);
+    }
+
+    fn put_long(&mut self, place: usize, long: Long) {
+        let number = self.free_long.pop().unwrap_or(self.long.len());
+        match self.long.get_mut(number) {
+            Some(slot) => *slot = long,
+            None => self.long.push(long),
+        }
+        if let Some(line) = self.lines.get_mut(place) {
+            *line = Line::elsewhere(number);
+        }
+    }
+
+    /// Adds a value to a line, or to what follows it; `true` if a line more follows it now.
+    #[inline(always)]
+    fn put(
+        line: &mut Line,
+        pool: &mut Pages,
+        free: &mut Option<usize>,
+        form: Form,
+        value: u64,
+        number: u32,
+    ) -> bool {
+        let full = form.slots();
+        if line.len(form) < full {
+            line.push(form, value, number);
+            return false;
+        }
+        let next = line.next();
+        if let Some(second) = next.and_then(|next| pool.get_mut(next))
+            && second.len(form) < full
+        {
+            second.push(form, value, number);
+            return false;
+        }
+        let mut fresh = Line::default();
+        fresh.follow(next);
+        fresh.push(form, value, number);
+        let at = free.unwrap_or(pool.len);
+        line.follow(Some(at));
+        match pool.get_mut(at) {
+            Some(slot) => {
+                *free = slot.next();
+                *slot = fresh;
+            }
+            None => pool.push(fresh),
+        }
+        true
+    }
+
+    /// Splits the next line that has not, and asks for those that will after it.
+    fn split(&mut self) {
+        let ahead = self.lines.get(self.split + AHEAD.1).and_then(Line::next);
+        self.lines.prefetch(self.split + AHEAD.0);
+        self.pool.prefetch(ahead.unwrap_or(usize::MAX));
+        // What depends on the form is settled here.
+        match self.form {
+            _ if self
+                .lines
+                .get(self.split)
+                .is_some_and(|line| line.place_elsewhere().is_some()) =>
+            {
+                self.split_long();
+            }
+            Form::Whole => self.split_by(Form::Whole),
+            Form::WholeNumbered => self.split_by(Form::WholeNumbered),
+            Form::Short => self.split_by(Form::Short),
+            Form::ShortNumbered => self.split_by(Form::ShortNumbered),
+        }
+        self.split += 1;
+        if self.split == 1 << self.level {
+            (self.split, self.level) = (0, self.level + 1);
+            if self.level == IMPLIED {
+                self.shorten();
+            }
+            self.bit = self.bit_of_level();
+        }
+    }
+
+    /// Moves what belongs there from a line to a new one.
+    #[inline(always)]
+    fn split_by(&mut self, form: Form) {
+        let Some(line) = self.lines.get_mut(self.split) else { return };
+        let mut line = std::mem::take(line);
+        let mut halves = [Line::default(); 2];
+        loop {
+            for slot in 0..line.len(form) {
+                let (value, number) = (line.value(form, slot), line.number(form, slot));
+                // Not by a branch, which would be as good as a coin's.
+                if let Some(half) = halves.get_mut(usize::from(value & self.bit != 0)) {
+                    Self::put(half, &mut self.pool, &mut self.free, form, value, number);
+                }
+            }
+            // It is read before it is free to be written.
+            let Some(next) = line.next() else { break };
+            let Some(slot) = self.pool.get_mut(next) else { break };
+            line = *slot;
+            slot.follow(self.free);
+            self.free = Some(next);
+        }
+        let [near, far] = halves;
+        if let Some(line) = self.lines.get_mut(self.split) {
+            *line = near;
+        }
+        self.lines.push(far);
+    }
+
+    /// The same for a bucket in one piece.
+    #[cold]
+    fn split_long(&mut self) {
+        self.lines.push(Line::default());
+        let halves = [self.split, self.lines.len - 1];
+        let place = self.lines.get(self.split).and_then(Line::place_elsewhere);
+        let Some((place, long)) = place.and_then(|at| Some((at, self.long.get_mut(at)?))) else {
+            return;
+        };
+        let long = std::mem::take(long);
+        self.free_long.push(place);
+        for (half, place) in halves.into_iter().enumerate() {
+            let belongs = |value: u64| usize::from(value & self.bit != 0) == half;
+            let mut rest = Long::default();
+            for (value, number) in long.iter().filter(|(value, _)| belongs(*value)) {
+                rest.push(self.form, value, number);
+            }
+            if let Some(line) = self.lines.get_mut(place) {
+                *line = Line::default();
+            }
+            if rest.len() > LONG * self.form.slots() {
+                self.put_long(place, rest);
+                continue;
+            }
+            for (value, number) in rest.iter() {
+                let value = self.stored(Portable, value);
+                if let Some(line) = self.lines.get_mut(place) {
+                    Self::put(line, &mut self.pool, &mut self.free, self.form, value, number);
+                }
+            }
+        }
+    }
+
+    /// A value as it is outside of its line, which implies what it has in common with `bits`.
+    #[inline(always)]
+    fn whole(&self, value: u64, bits: u64) -> u64 {
+        if self.form.is_short() {
+            self.rest.deposit(value) | bits & self.implied.mask()
+        } else {
+            value
+        }
+    }
+
+    /// Leaves out of all values what their lines imply from now on.
+    fn shorten(&mut self) {
+        let form = self.form;
+        self.form = form.short();
+        let pool = std::mem::take(&mut self.pool);
+        self.free = None;
+        for first in self.lines.iter_mut() {
+            if first.place_elsewhere().is_some() {
+                continue;
+            }
+            let old = std::mem::take(first);
+            for line in (Chain { next: Some(&old), pool: &pool }) {
+                for slot in 0..line.len(form) {
+                    let (value, number) = (line.value(form, slot), line.number(form, slot));
+                    let value = self.rest.extract(value);
+                    Self::put(first, &mut self.pool, &mut self.free, self.form, value, number);
+                }
+            }
+        }
+    }
+
+    /// The number of a fingerprint, 0 where they have none.
+    pub(super) fn find<S: Scan>(&self, scan: S, bits: u64) -> Option<u32> {
+        if let Some(long) = self.elsewhere(scan, bits) {
+            return long.find(bits);
+        }
+        let (form, value) = (self.form, self.stored(scan, bits));
+        self.chain(scan, bits).find_map(|line| {
+            let slot = (0..line.len(form)).find(|slot| line.value(form, *slot) == value)?;
+            Some(line.number(form, slot))
+        })
+    }
+
+    /// The bucket of a fingerprint, if it lies elsewhere.
+    #[inline(always)]
+    fn elsewhere<S: Scan>(&self, scan: S, bits: u64) -> Option<&Long> {
+        let long = self.lines.get(self.place(scan, bits))?.place_elsewhere()?;
+        self.long.get(long)
+    }
+
+    /// How many values share a bucket.
+    pub(super) fn len<S: Scan>(&self, scan: S, bits: u64) -> usize {
+        let long = self.elsewhere(scan, bits).map_or(0, |long| long.len());
+        long + self.chain(scan, bits).map(|line| line.len(self.form)).sum::<usize>()
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let long: usize = self.long.iter().map(Long::bytes).sum();
+        size_of::<Line>() * (self.lines.len + self.pool.len) + long
+    }
+
+    /// Calls `visit` with each fingerprint of the query's bucket within so many bits of it.
+    #[inline(always)]
+    pub(super) fn scan<S: Scan>(
+        &self,
+        scan: S,
+        query: u64,
+        limit: u32,
+        visit: &mut impl FnMut(u64),
+    ) {
+        let (form, value) = (self.form, self.stored(scan, query));
+        let chain = self.chain(scan, query);
+        if let Some(long) = chain.next.and_then(Line::place_elsewhere) {
+            let values = self.long.get(long).map_or(&[][..], Long::values);
+            return scan.scan_words(values, query, limit, &mut |_, near| visit(near));
+        }
+        for line in chain {
+            scan.scan_line(line, form, value, limit, &mut |near| visit(self.whole(near, query)));
+        }
+    }
+
+    /// Asks for the line of a fingerprint; then for what follows it.
+    #[inline(always)]
+    pub(super) fn prefetch<S: Scan>(&self, scan: S, bits: u64, step: u32) {
+        let place = self.place(scan, bits);
+        match step {
+            0 => self.lines.prefetch(place),
+            1 => {
+                let next = self.lines.get(place).and_then(Line::next);
+                self.pool.prefetch(next.unwrap_or(usize::MAX));
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Chain<'a> {
+    next: Option<&'a Line>,
+    pool: &'a Pages,
+}
+
+impl<'a> Iterator for Chain<'a> {
+    type Item = &'a Line;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a Line> {
+        let line = self.next?;
+        self.next = line.next().and_then(|next| self.pool.get(next));
+        Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix64;
+    use crate::tables::simd::{Kernel, Portable, Simd};
+    use proptest::prelude::*;
+
+    struct Near<'a>(&'a Lines, u64, u32);
+
+    impl Kernel for Near<'_> {
+        type Output = Vec<u64>;
+        fn run<S: Scan>(self, scan: S) -> Vec<u64> {
+            let mut found = Vec::new();
+            self.0.scan(scan, self.1, self.2, &mut |bits| found.push(bits));
+            found.sort_unstable();
+            found
+        }
+    }
+
+    struct Push<'a>(&'a mut Lines, u64, u32);
+
+    impl Kernel for Push<'_> {
+        type Output = ();
+        fn run<S: Scan>(self, scan: S) {
+            self.0.push(scan, self.1, self.2);
+        }
+    }
+
+    const LEVELS: [Simd; 3] = [Simd::Portable, Simd::Avx2, Simd::Avx512];
+
+    proptest! {
+        #[test]
+        fn values_are_found_among_those_of_their_bucket(
+            values in prop::collection::hash_set((0u64..1 << 9).prop_map(|low| {
+                // Of few bits, so that leads are alike; some in bits of the lead, some beside it.
+                (low & 7) << 61 | (low >> 3 & 7) << 46 | (low >> 6)
+            }), 1..300),
+            lead in prop::sample::select(vec![
+                0xffff_8000_0000_0000, 0xffff_f800_0000_0000, 0x7fff_ff80_0000_0000, u64::MAX,
+            ]),
+            numbered: bool, level in prop::sample::select(LEVELS.to_vec()),
+        ) {
+            let mut lines = Lines::new(lead, numbered);
+            for (number, &value) in (0..).zip(&values) {
+                level.run(Push(&mut lines, value, number));
+            }
+            for (number, &value) in (0..).zip(&values) {
+                prop_assert_eq!(lines.find(Portable, value), Some(if numbered { number } else { 0 }));
+                let near = value ^ 1 << 20;
+                prop_assert_eq!(lines.find(Portable, near), None);
+                // At least those of the same lead; whatever else is found is there, and near.
+                let found = level.run(Near(&lines, near, 3));
+                let distance = |other: u64| (other ^ near).count_ones();
+                let all = |other: &&u64| distance(**other) <= 3 && (**other ^ near) & lead == 0;
+                prop_assert!(values.iter().filter(all).all(|other| found.contains(other)));
+                prop_assert!(found.iter().all(|other| values.contains(other) && distance(*other) <= 3));
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_while_lines_split_and_values_become_short() {
+        const COUNT: u64 = 1_200_000;
+        // A lead whose bits lie apart.
+        let lead = 0x0ff0_3fff_c000_0000 | 0b11;
+        // Those of its bits by which lines split first.
+        let first = 0x0000_3fc0_0000_0000;
+        for numbered in [false, true] {
+            let mut lines = Lines::new(lead, numbered);
+            // One in nine shares a lead with 999 others.
+            let value = |number: u64| {
+                let bits = mix64(number);
+                match number % 9 {
+                    4 => bits & !lead | mix64(number / 9000) & lead,
+                    // And one shares what tells the first few lines apart.
+                    7 => bits & !first,
+                    _ => bits,
+                }
+            };
+            let (mut sizes, mut long, mut fewer) = (Vec::new(), 0, 0);
+            for number in 0..COUNT {
+                let level = if number % 2 == 0 { Simd::Portable } else { Simd::Avx512 };
+                level.run(Push(&mut lines, value(number), number as u32));
+                let now = lines.long.len() - lines.free_long.len();
+                fewer += usize::from(now < long);
+                long = now;
+                if number.is_power_of_two() {
+                    sizes.push(lines.bytes() as u64 / number);
+                }
+            }
+            assert!(lines.form.is_short() && lines.level > IMPLIED && lines.split > 0);
+            // Those that share their lead stay in one piece, those that lines tell apart do not.
+            assert!(long > 300 && fewer > 20, "{long} {fewer}");
+            // As few lines as are said to be enough, a second one for some, and room in long buckets.
+            let bytes = lines.bytes() as u64 / COUNT;
+            assert!(bytes <= if numbered { 20 } else { 13 }, "{bytes}");
+            assert!(sizes.iter().skip(7).all(|bytes| *bytes <= 24), "{sizes:?}");
+            for number in 0..COUNT {
+                let expected = if numbered { number as u32 } else { 0 };
+                assert_eq!(lines.find(Portable, value(number)), Some(expected), "{number}");
+            }
+            for number in (0..COUNT).step_by(997) {
+                let beside = 1 << [20, 33, 62][number as usize % 3] & !lead;
+                let query = value(number) ^ beside;
+                let found = LEVELS.map(|level| level.run(Near(&lines, query, 1)));
+                assert!(found[0].contains(&value(number)) && found.iter().all(|f| f == &found[0]));
+            }
+        }
+    }
+}

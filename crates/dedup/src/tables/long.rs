@@ -1,0 +1,42 @@
+//! A bucket in one piece.
+
+use super::line::Form;
+
+/// Whole values in one piece of memory: those that share a lead by accident or by intent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Long {
+    values: Vec<u64>,
+    /// None where they have none.
+    numbers: Vec<u32>,
+}
+
+impl Long {
+    pub(super) fn push(&mut self, form: Form, value: u64, number: u32) {
+        self.values.push(value);
+        if form.is_numbered() {
+            self.numbers.push(number);
+        }
+    }
+
+    pub(super) fn find(&self, value: u64) -> Option<u32> {
+        let at = self.values.iter().position(|stored| *stored == value)?;
+        Some(self.numbers.get(at).copied().unwrap_or(0))
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let numbers = self.numbers.iter().copied().chain(std::iter::repeat(0));
+        self.values.iter().copied().zip(numbers)
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        8 * self.values.capacity() + 4 * self.numbers.capacity()
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    pub(super) fn values(&self) -> &[u64] {
+        &self.values
+    }
+}
