@@ -35,6 +35,9 @@ pub(crate) type MixMap<V> = HashMap<u64, V, BuildHasherDefault<MixHasher>>;
 /// Leads that are probed, or have no more bits, get at most 2^16 buckets.
 const MAX_BUCKET_BITS: u32 = 16;
 
+/// So many values are looked through sooner than a smaller bucket is found.
+const SMALL: usize = 32;
+
 /// A line of tables can be followed by one of 2^28.
 pub(super) const MAX_FINGERPRINTS: usize = 1 << 30;
 
@@ -263,9 +266,10 @@ impl GrowingTables {
 
     /// Whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        // Any table will do: the one whose bucket is smallest.
+        // Any table will do: the first whose bucket is small, or the smallest.
         let bits = fingerprint.bits();
-        let table = self.tables.iter().min_by_key(|table| table.len(bits));
+        let small = self.tables.iter().find(|table| table.len(bits) <= SMALL);
+        let table = small.or_else(|| self.tables.iter().min_by_key(|table| table.len(bits)));
         table.is_some_and(|table| table.find(bits).is_some())
     }
 

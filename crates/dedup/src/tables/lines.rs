@@ -167,7 +167,7 @@ impl Lines {
         }
     }
 
-    /// Adds a value to a line, or to what follows it; `true` if a line more follows it now.
+    /// Adds a value to a line, or to what follows it; `true` if there are three or more of them now.
     #[inline(always)]
     fn put(
         line: &mut Line,
@@ -201,7 +201,7 @@ impl Lines {
             }
             None => pool.push(fresh),
         }
-        true
+        next.is_some()
     }
 
     /// Splits the next line that has not, and asks for those that will after it.
