@@ -25,6 +25,7 @@ enum Commits {
 const CONTENDERS: [&str; 6] = ["vectors", "index", "memory", "commits", "beside", "peers"];
 
 pub fn run(count: usize, peers: usize, batch: usize, only: Option<&str>) {
+    assert!(count > 0 && batch > 0, "nothing to offer");
     let stream = || data::stored(count);
     match only {
         None => {

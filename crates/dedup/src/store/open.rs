@@ -134,6 +134,7 @@ fn read_all(
         journal: manifest.journal,
         closed: manifest.closed,
         layout,
+        too_many: None,
     };
     let last = replay(dir, manifest, &mut writer)?;
     writer.ids = IdMap::open(folder.map(|folder| folder.join("ids")).as_deref(), &writer.view)?;

@@ -26,11 +26,11 @@ pub struct Options {
     /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
     /// Default: what is fastest for their number, at most 75.
     pub bytes_per_fingerprint: f64,
-    /// As long as they fit into so many bytes, about 55 a document at distance 3, all fingerprints
+    /// As long as they fit into so many bytes, about 70 a document at distance 3, all fingerprints
     /// are in memory as well: offers are up to twice as fast, and look-ups read no segment but for
     /// what they find. 0 for never; at most 16 GiB. Looked at when memory becomes a segment, so it
     /// may be passed by two memtables; a snapshot keeps what it began with. A store that is opened
-    /// with segments reads them when it next writes one, if they need less than half of it. With
+    /// with segments reads them when it next writes one, if they need about half of it or less. With
     /// distances above 4 only small stores gain. Default 512 MiB.
     pub resident_bytes: usize,
 }
@@ -57,7 +57,7 @@ impl Options {
         self.memtable_documents.min(MAX_MEMTABLE / 2)
     }
 
-    /// [`resident_bytes`](Self::resident_bytes), at most: long before, buckets are too long to pay.
+    /// [`resident_bytes`](Self::resident_bytes), at most.
     pub(crate) fn resident_limit(&self) -> u64 {
         self.resident_bytes.min(16 << 30) as u64
     }

@@ -17,6 +17,8 @@ use crate::{Fingerprint, Layout};
 /// A look-up compares no more fingerprints than this, where they are uniform; else the segments'
 /// arrangements, which are chosen by number, are faster.
 const MAX_COMPARED: u64 = 4096;
+/// Tables hold no more than twice as many.
+const MAX_RESIDENT: usize = 1 << 29;
 /// So many fingerprints that no document has any more are borne, and as many as there are documents.
 const STALE: u64 = 65_536;
 
@@ -39,7 +41,7 @@ impl Resident {
         Self { layout, tables, keys: KeyFilter::default() }
     }
 
-    /// Whether so many documents are worth it and leave room for as many again in `limit` bytes:
+    /// Whether so many documents are worth it and leave room for half as many again in `limit` bytes:
     /// what is made once should not be let go soon.
     pub(crate) fn pays(layout: &Layout, documents: u64, limit: u64) -> bool {
         let layout = growing(layout);
@@ -52,6 +54,7 @@ impl Resident {
     pub(crate) fn is_too_much(&self, documents: u64, limit: u64) -> bool {
         let len = self.tables.len() as u64;
         self.bytes() as u64 > limit
+            || self.tables.len() > MAX_RESIDENT
             || GrowingTables::compared(self.tables.layout(), len) > MAX_COMPARED
             || len > 2 * documents + STALE
     }
@@ -245,9 +248,9 @@ mod tests {
 
     #[test]
     fn what_grows_too_large_is_let_go_and_all_is_found() {
-        // Fifty take more than a line of six tables each.
+        // Little more than the first layer of the filter of keys.
         let mut options =
-            Options { memtable_documents: 50, resident_bytes: 1 << 10, ..Options::default() };
+            Options { memtable_documents: 50, resident_bytes: 396_000, ..Options::default() };
         options.policy.hamming_only = true;
         let store = Store::in_memory(options.clone()).unwrap();
         assert!(is_resident(&store));
@@ -259,6 +262,8 @@ mod tests {
         assert!((0..50).all(|number| finds(&store, number)), "while they become a segment");
         assert_eq!(snapshot.near(Fingerprint::from_bits(mix64(3))).unwrap(), [(3, 0)]);
         fill(&store, 50..300);
+        store.wait().unwrap();
+        assert!(!is_resident(&store), "it is not tried again and again");
         assert!((0..300).all(|number| finds(&store, number)));
 
         options.resident_bytes = 0;

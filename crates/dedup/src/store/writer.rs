@@ -51,6 +51,8 @@ pub(crate) struct Writer {
     pub(super) closed: Option<(u64, u64)>,
     /// Of the memtables.
     pub(super) layout: Layout,
+    /// How many documents there were when what is resident was too much.
+    pub(super) too_many: Option<u64>,
 }
 
 impl Writer {
@@ -380,6 +382,7 @@ impl Writer {
         if self.view.resident.take_if(|resident| too_much(resident)).is_some() {
             let mut active = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
             active.stand_alone(self.layout.clone());
+            self.too_many = Some(documents);
         }
     }
 
@@ -387,7 +390,9 @@ impl Writer {
     fn wants_resident(&self, options: &Options) -> Option<Layout> {
         // Also what is deleted, but still lies in segments.
         let rows = self.documents() + self.view.deleted.len();
-        let pays = Resident::pays(&self.layout, rows, options.resident_limit());
+        // What is said of uniform fingerprints need not be true of these.
+        let may = self.too_many.is_none_or(|documents| rows < documents / 2);
+        let pays = may && Resident::pays(&self.layout, rows, options.resident_limit());
         (self.view.resident.is_none() && pays).then(|| self.layout.clone())
     }
 

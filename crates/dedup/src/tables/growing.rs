@@ -133,7 +133,7 @@ impl Table {
     }
 }
 
-/// Distinct fingerprints in tables of growable buckets, by the leading bits of each lead.
+/// Distinct fingerprints in tables of buckets that grow, by bits of each lead.
 #[derive(Clone, Debug)]
 pub struct GrowingTables {
     layout: Layout,
@@ -192,7 +192,7 @@ impl GrowingTables {
         Self { tables, layout, len: 0, simd: Simd::detect() }
     }
 
-    /// About how many bytes tables of `len` uniform fingerprints take, at most.
+    /// About how many bytes tables of `len` uniform fingerprints take at most, up to some 10^8 of them.
     pub(crate) fn bytes_for(layout: &Layout, len: u64) -> u64 {
         let each = layout.leads().iter().map(|lead| match bits_of(lead) {
             // Lines of seven, later ten, that are full by four in five, some with a second one.
@@ -233,7 +233,7 @@ impl GrowingTables {
     }
 
     /// Adds a fingerprint; `false` if it was there, or if they hold 2^30, which is all that they can
-    /// (60 GB at distance 3).
+    /// (60 GB and more at distance 3).
     ///
     /// # Complexity
     /// One bucket a table, amortised over its growth, and a scan of the smallest of them.
@@ -281,7 +281,8 @@ impl GrowingTables {
     /// Every stored fingerprint within the layout's distance, nearest first, then by value.
     ///
     /// # Complexity
-    /// `probes` buckets of `len / 2^min(lead, 16)` entries for uniform fingerprints.
+    /// For uniform fingerprints, a bucket of about eight, or `len / 2^lead` if that is more, for each lead
+    /// of more than 16 bits that is not probed; else `probes` buckets of `len / 2^min(lead, 16)`.
     pub fn near(&self, query: Fingerprint) -> Vec<Near> {
         let mut found = Vec::new();
         self.near_each(query, |near| found.push(near));

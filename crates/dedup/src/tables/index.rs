@@ -6,7 +6,7 @@ use super::simd::{Kernel, Scan};
 use crate::error::{Error, Result};
 use crate::{Fingerprint, Layout};
 
-/// What tables hold at most: 60 GB.
+/// What tables hold at most, in 60 GB and more.
 const MAX_FINGERPRINTS: usize = super::growing::MAX_FINGERPRINTS;
 
 /// Offers whose look-ups are asked for together.

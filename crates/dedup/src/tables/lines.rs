@@ -1,6 +1,6 @@
 //! Buckets of one line of the cache each, which split one after the other as they fill: linear
 //! hashing (Litwin, *Linear hashing*, VLDB 1980) by the bits of a lead. A look-up waits for one line
-//! of a table, and nothing is ever moved but what a bucket of ten holds.
+//! of a table, and what is moved at once is one bucket.
 
 use super::bits::{Compress, highest};
 use super::line::{Form, Line};
@@ -8,22 +8,24 @@ use super::long::Long;
 use super::pages::Pages;
 use super::simd::{Portable, Scan};
 
-/// Bits of a lead that the place of a line implies once there are so many lines: from then on values
+/// Bits of a lead that the place of a line implies once so many lines have split so often: their values
 /// leave them out.
 const IMPLIED: u32 = 16;
-/// At most 2^28 lines, as many as a line can name to follow it.
+/// At most 2^28 lines, and as many to follow them, which is what a line can name.
 const MAX_LEVEL: u32 = 28;
 /// What is full: so many values to so much room.
 const FULL: (usize, usize) = (4, 5);
 /// How many lines ahead of the one that splits are asked for, and what follows one of them.
 const AHEAD: (usize, usize) = (8, 4);
 /// A bucket of more lines is moved into one piece of memory: each line of a chain is waited for.
-const LONG: usize = 16;
+const LONG: usize = 8;
 
 /// All buckets of one table.
 #[derive(Clone, Debug)]
 pub(super) struct Lines {
+    /// How values lie at first, and how from the split on that implies the last of those bits.
     form: Form,
+    short: Form,
     /// The bits of the lead that places imply in short form, all other bits, and those of the lead
     /// among them.
     implied: Compress,
@@ -38,7 +40,9 @@ pub(super) struct Lines {
     lines: Pages,
     /// What is too much for its line; the first of each bucket's has room, the others are full.
     pool: Pages,
+    /// The first line of the pool that is not in use; the others follow it.
     free: Option<usize>,
+    /// Buckets that lie elsewhere, and which of them are not in use.
     long: Vec<Long>,
     free_long: Vec<usize>,
     len: usize,
@@ -56,8 +60,10 @@ impl Lines {
     /// By the bits of a lead that [suits](Self::suit), with a number beside each value or not.
     pub(super) fn new(lead: u64, numbered: bool) -> Self {
         let implied = highest(lead, IMPLIED);
+        let form = if numbered { Form::WholeNumbered } else { Form::Whole };
         let mut lines = Self {
-            form: if numbered { Form::WholeNumbered } else { Form::Whole },
+            form,
+            short: form.short(),
             implied: Compress::new(implied),
             rest: Compress::new(!implied),
             more: Compress::new(lead & !implied),
@@ -96,31 +102,41 @@ impl Lines {
         }
     }
 
+    /// How values lie in a line and what follows it.
     #[inline(always)]
-    fn stored<S: Scan>(&self, scan: S, bits: u64) -> u64 {
-        if self.form.is_short() { scan.extract(&self.rest, bits) } else { bits }
+    fn form_at(&self, place: usize) -> Form {
+        // In the last level before it, those that have split and what they have split into.
+        let last = self.level + 1 == IMPLIED && (place < self.split || place >= 1 << self.level);
+        if self.level >= IMPLIED || last { self.short } else { self.form }
     }
 
-    /// The bucket of a fingerprint, line by line.
     #[inline(always)]
-    fn chain<S: Scan>(&self, scan: S, bits: u64) -> Chain<'_> {
-        Chain { next: self.lines.get(self.place(scan, bits)), pool: &self.pool }
+    fn stored<S: Scan>(&self, scan: S, form: Form, bits: u64) -> u64 {
+        if form.is_short() { scan.extract(&self.rest, bits) } else { bits }
+    }
+
+    /// A bucket, line by line.
+    #[inline(always)]
+    fn chain(&self, place: usize) -> Chain<'_> {
+        Chain { next: self.lines.get(place), pool: &self.pool }
     }
 
     /// Adds a fingerprint.
     #[inline(always)]
     pub(super) fn push<S: Scan>(&mut self, scan: S, bits: u64, number: u32) {
-        let value = self.stored(scan, bits);
         let place = self.place(scan, bits);
+        let form = self.form_at(place);
+        let value = self.stored(scan, form, bits);
         if let Some(line) = self.lines.get_mut(place) {
             if let Some(long) = line.place_elsewhere() {
                 self.push_elsewhere(long, bits, number);
-            } else if Self::put(line, &mut self.pool, &mut self.free, self.form, value, number) {
+            } else if Self::put(line, &mut self.pool, &mut self.free, form, value, number) {
                 self.lengthen(place, bits);
             }
         }
         self.len += 1;
-        let room = self.lines.len * self.form.slots();
+        let form = if self.level >= IMPLIED { self.short } else { self.form };
+        let room = self.lines.len * form.slots();
         if self.len * FULL.1 > room * FULL.0 && self.level < self.max_level {
             self.split();
         }
@@ -140,11 +156,11 @@ impl Lines {
         if (Chain { next: Some(&first), pool: &self.pool }).nth(LONG).is_none() {
             return;
         }
-        let (form, mut line) = (self.form, first);
+        let (form, mut line) = (self.form_at(place), first);
         let mut long = Long::default();
         loop {
             for slot in 0..line.len(form) {
-                let value = self.whole(line.value(form, slot), bits);
+                let value = self.whole(form, line.value(form, slot), bits);
                 long.push(form, value, line.number(form, slot));
             }
             let Some(next) = line.next() else { break };
@@ -167,7 +183,8 @@ impl Lines {
         }
     }
 
-    /// Adds a value to a line, or to what follows it; `true` if there are three or more of them now.
+    /// Adds a value to a line, or to what follows it; `true` if that was full
+    /// and now three or more follow each other.
     #[inline(always)]
     fn put(
         line: &mut Line,
@@ -209,33 +226,32 @@ impl Lines {
         let ahead = self.lines.get(self.split + AHEAD.1).and_then(Line::next);
         self.lines.prefetch(self.split + AHEAD.0);
         self.pool.prefetch(ahead.unwrap_or(usize::MAX));
-        // What depends on the form is settled here.
-        match self.form {
-            _ if self
-                .lines
-                .get(self.split)
-                .is_some_and(|line| line.place_elsewhere().is_some()) =>
-            {
-                self.split_long();
+        if self.lines.get(self.split).is_some_and(|line| line.place_elsewhere().is_some()) {
+            self.split_long();
+        } else {
+            // What depends on the form is settled here.
+            let short = self.level + 1 >= IMPLIED;
+            match self.form_at(self.split) {
+                Form::Whole if short => self.split_by(Form::Whole, Form::Short),
+                Form::Whole => self.split_by(Form::Whole, Form::Whole),
+                Form::WholeNumbered if short => {
+                    self.split_by(Form::WholeNumbered, Form::ShortNumbered);
+                }
+                Form::WholeNumbered => self.split_by(Form::WholeNumbered, Form::WholeNumbered),
+                Form::Short => self.split_by(Form::Short, Form::Short),
+                Form::ShortNumbered => self.split_by(Form::ShortNumbered, Form::ShortNumbered),
             }
-            Form::Whole => self.split_by(Form::Whole),
-            Form::WholeNumbered => self.split_by(Form::WholeNumbered),
-            Form::Short => self.split_by(Form::Short),
-            Form::ShortNumbered => self.split_by(Form::ShortNumbered),
         }
         self.split += 1;
         if self.split == 1 << self.level {
             (self.split, self.level) = (0, self.level + 1);
-            if self.level == IMPLIED {
-                self.shorten();
-            }
             self.bit = self.bit_of_level();
         }
     }
 
     /// Moves what belongs there from a line to a new one.
     #[inline(always)]
-    fn split_by(&mut self, form: Form) {
+    fn split_by(&mut self, form: Form, to: Form) {
         let Some(line) = self.lines.get_mut(self.split) else { return };
         let mut line = std::mem::take(line);
         let mut halves = [Line::default(); 2];
@@ -244,7 +260,8 @@ impl Lines {
                 let (value, number) = (line.value(form, slot), line.number(form, slot));
                 // Not by a branch, which would be as good as a coin's.
                 if let Some(half) = halves.get_mut(usize::from(value & self.bit != 0)) {
-                    Self::put(half, &mut self.pool, &mut self.free, form, value, number);
+                    let value = if form == to { value } else { self.rest.extract(value) };
+                    Self::put(half, &mut self.pool, &mut self.free, to, value, number);
                 }
             }
             // It is read before it is free to be written.
@@ -272,6 +289,7 @@ impl Lines {
         };
         let long = std::mem::take(long);
         self.free_long.push(place);
+        let form = if self.level + 1 >= IMPLIED { self.short } else { self.form };
         for (half, place) in halves.into_iter().enumerate() {
             let belongs = |value: u64| usize::from(value & self.bit != 0) == half;
             let mut rest = Long::default();
@@ -281,14 +299,14 @@ impl Lines {
             if let Some(line) = self.lines.get_mut(place) {
                 *line = Line::default();
             }
-            if rest.len() > LONG * self.form.slots() {
+            if rest.len() > LONG * form.slots() {
                 self.put_long(place, rest);
                 continue;
             }
             for (value, number) in rest.iter() {
-                let value = self.stored(Portable, value);
+                let value = self.stored(Portable, form, value);
                 if let Some(line) = self.lines.get_mut(place) {
-                    Self::put(line, &mut self.pool, &mut self.free, self.form, value, number);
+                    Self::put(line, &mut self.pool, &mut self.free, form, value, number);
                 }
             }
         }
@@ -296,58 +314,39 @@ impl Lines {
 
     /// A value as it is outside of its line, which implies what it has in common with `bits`.
     #[inline(always)]
-    fn whole(&self, value: u64, bits: u64) -> u64 {
-        if self.form.is_short() {
-            self.rest.deposit(value) | bits & self.implied.mask()
-        } else {
-            value
-        }
-    }
-
-    /// Leaves out of all values what their lines imply from now on.
-    fn shorten(&mut self) {
-        let form = self.form;
-        self.form = form.short();
-        let pool = std::mem::take(&mut self.pool);
-        self.free = None;
-        for first in self.lines.iter_mut() {
-            if first.place_elsewhere().is_some() {
-                continue;
-            }
-            let old = std::mem::take(first);
-            for line in (Chain { next: Some(&old), pool: &pool }) {
-                for slot in 0..line.len(form) {
-                    let (value, number) = (line.value(form, slot), line.number(form, slot));
-                    let value = self.rest.extract(value);
-                    Self::put(first, &mut self.pool, &mut self.free, self.form, value, number);
-                }
-            }
-        }
+    fn whole(&self, form: Form, value: u64, bits: u64) -> u64 {
+        if form.is_short() { self.rest.deposit(value) | bits & self.implied.mask() } else { value }
     }
 
     /// The number of a fingerprint, 0 where they have none.
     pub(super) fn find<S: Scan>(&self, scan: S, bits: u64) -> Option<u32> {
-        if let Some(long) = self.elsewhere(scan, bits) {
+        let place = self.place(scan, bits);
+        if let Some(long) = self.elsewhere(place) {
             return long.find(bits);
         }
-        let (form, value) = (self.form, self.stored(scan, bits));
-        self.chain(scan, bits).find_map(|line| {
+        let form = self.form_at(place);
+        let value = self.stored(scan, form, bits);
+        self.chain(place).find_map(|line| {
             let slot = (0..line.len(form)).find(|slot| line.value(form, *slot) == value)?;
             Some(line.number(form, slot))
         })
     }
 
-    /// The bucket of a fingerprint, if it lies elsewhere.
+    /// A bucket that lies elsewhere.
     #[inline(always)]
-    fn elsewhere<S: Scan>(&self, scan: S, bits: u64) -> Option<&Long> {
-        let long = self.lines.get(self.place(scan, bits))?.place_elsewhere()?;
-        self.long.get(long)
+    fn elsewhere(&self, place: usize) -> Option<&Long> {
+        self.long.get(self.lines.get(place)?.place_elsewhere()?)
+    }
+
+    fn len_at(&self, place: usize) -> usize {
+        let form = self.form_at(place);
+        let long = self.elsewhere(place).map_or(0, Long::len);
+        long + self.chain(place).map(|line| line.len(form)).sum::<usize>()
     }
 
     /// How many values share a bucket.
     pub(super) fn len<S: Scan>(&self, scan: S, bits: u64) -> usize {
-        let long = self.elsewhere(scan, bits).map_or(0, |long| long.len());
-        long + self.chain(scan, bits).map(|line| line.len(self.form)).sum::<usize>()
+        self.len_at(self.place(scan, bits))
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -364,14 +363,17 @@ impl Lines {
         limit: u32,
         visit: &mut impl FnMut(u64),
     ) {
-        let (form, value) = (self.form, self.stored(scan, query));
-        let chain = self.chain(scan, query);
+        let place = self.place(scan, query);
+        let chain = self.chain(place);
         if let Some(long) = chain.next.and_then(Line::place_elsewhere) {
             let values = self.long.get(long).map_or(&[][..], Long::values);
             return scan.scan_words(values, query, limit, &mut |_, near| visit(near));
         }
+        let form = self.form_at(place);
+        let value = self.stored(scan, form, query);
         for line in chain {
-            scan.scan_line(line, form, value, limit, &mut |near| visit(self.whole(near, query)));
+            let visit = &mut |near| visit(self.whole(form, near, query));
+            scan.scan_line(line, form, value, limit, visit);
         }
     }
 
@@ -466,14 +468,40 @@ mod tests {
         }
     }
 
+    /// Holds what the lines have against what was put into them; beside are bits of no lead.
+    fn check(lines: &Lines, count: u64, value: impl Fn(u64) -> u64, beside: [u32; 3]) {
+        let numbered = lines.form.is_numbered();
+        let all: usize = (0..lines.lines.len).map(|place| lines.len_at(place)).sum();
+        assert_eq!(all as u64, count);
+        // What shares its lead stays in one piece, what lines tell apart does not.
+        let long = (0..lines.lines.len).filter_map(|place| lines.elsewhere(place));
+        let long: Vec<usize> = long.map(Long::len).collect();
+        assert_eq!(long.len(), lines.long.len() - lines.free_long.len());
+        assert!(long.len() > 100 && long.iter().all(|len| *len > LONG * 5), "{}", long.len());
+        for number in 0..count {
+            let expected = if numbered { number as u32 } else { 0 };
+            assert_eq!(lines.find(Portable, value(number)), Some(expected), "{number}");
+        }
+        for number in (0..count).step_by(997) {
+            let query = value(number) ^ 1 << beside[number as usize % 3];
+            let found = LEVELS.map(|level| level.run(Near(lines, query, 1)));
+            let once = found[0].iter().filter(|other| **other == value(number)).count();
+            assert!(once == 1 && found.iter().all(|other| other == &found[0]));
+        }
+    }
+
     #[test]
     fn nothing_is_lost_while_lines_split_and_values_become_short() {
         const COUNT: u64 = 1_200_000;
-        // A lead whose bits lie apart.
-        let lead = 0x0ff0_3fff_c000_0000 | 0b11;
-        // Those of its bits by which lines split first.
-        let first = 0x0000_3fc0_0000_0000;
-        for numbered in [false, true] {
+        // Leads of bits that lie apart, and of as few as there may be; those of them by which lines
+        // split first; and bits of none.
+        let leads = [
+            (0x0ff0_3fff_c000_0003, 0x0000_3fc0_0000_0000, [20, 48, 62]),
+            (0xffff_8000_0000_0000, 0x00ff_0000_0000_0000, [20, 40, 3]),
+        ];
+        for ((lead, first, beside), numbered) in
+            [(leads[0], false), (leads[0], true), (leads[1], false)]
+        {
             let mut lines = Lines::new(lead, numbered);
             // One in nine shares a lead with 999 others.
             let value = |number: u64| {
@@ -485,34 +513,27 @@ mod tests {
                     _ => bits,
                 }
             };
-            let (mut sizes, mut long, mut fewer) = (Vec::new(), 0, 0);
+            let (mut sizes, mut checked) = (Vec::new(), 0);
             for number in 0..COUNT {
                 let level = if number % 2 == 0 { Simd::Portable } else { Simd::Avx512 };
                 level.run(Push(&mut lines, value(number), number as u32));
-                let now = lines.long.len() - lines.free_long.len();
-                fewer += usize::from(now < long);
-                long = now;
                 if number.is_power_of_two() {
                     sizes.push(lines.bytes() as u64 / number);
                 }
+                // While some values are short and others are not.
+                if lines.level + 1 == IMPLIED && lines.split > 9_000 * (checked + 1) {
+                    check(&lines, number + 1, value, beside);
+                    checked += 1;
+                }
             }
-            assert!(lines.form.is_short() && lines.level > IMPLIED && lines.split > 0);
-            // Those that share their lead stay in one piece, those that lines tell apart do not.
-            assert!(long > 300 && fewer > 20, "{long} {fewer}");
+            assert_eq!(checked, 3);
+            assert!(lines.level > IMPLIED && lines.lines.len <= 1 << lead.count_ones());
+            assert_eq!(lines.level == lines.max_level, lead.count_ones() == 17);
             // As few lines as are said to be enough, a second one for some, and room in long buckets.
             let bytes = lines.bytes() as u64 / COUNT;
-            assert!(bytes <= if numbered { 20 } else { 13 }, "{bytes}");
+            assert!(bytes <= if numbered { 19 } else { 13 }, "{bytes}");
             assert!(sizes.iter().skip(7).all(|bytes| *bytes <= 24), "{sizes:?}");
-            for number in 0..COUNT {
-                let expected = if numbered { number as u32 } else { 0 };
-                assert_eq!(lines.find(Portable, value(number)), Some(expected), "{number}");
-            }
-            for number in (0..COUNT).step_by(997) {
-                let beside = 1 << [20, 33, 62][number as usize % 3] & !lead;
-                let query = value(number) ^ beside;
-                let found = LEVELS.map(|level| level.run(Near(&lines, query, 1)));
-                assert!(found[0].contains(&value(number)) && found.iter().all(|f| f == &found[0]));
-            }
+            check(&lines, COUNT, value, beside);
         }
     }
 }

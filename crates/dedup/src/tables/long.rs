@@ -12,6 +12,12 @@ pub(super) struct Long {
 
 impl Long {
     pub(super) fn push(&mut self, form: Form, value: u64, number: u32) {
+        if self.values.len() == self.values.capacity() {
+            // Doubled again and again it would be empty by a quarter.
+            let more = (self.values.len() / 4).max(32);
+            self.values.reserve_exact(more);
+            self.numbers.reserve_exact(if form.is_numbered() { more } else { 0 });
+        }
         self.values.push(value);
         if form.is_numbered() {
             self.numbers.push(number);
@@ -29,7 +35,7 @@ impl Long {
     }
 
     pub(super) const fn bytes(&self) -> usize {
-        8 * self.values.capacity() + 4 * self.numbers.capacity()
+        size_of::<Self>() + 8 * self.values.capacity() + 4 * self.numbers.capacity()
     }
 
     pub(super) const fn len(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::simd::prefetch;
 
-/// Lines in pages: none moves, and what there is room for is not touched before it is used.
+/// Lines in pages: but for the first page none moves, and what there is room for is not touched before it is used.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pages {
     pages: Vec<Vec<Line>>,
@@ -43,9 +43,5 @@ impl Pages {
             page.push(line);
         }
         self.len += 1;
-    }
-
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Line> {
-        self.pages.iter_mut().flatten()
     }
 }

@@ -535,6 +535,7 @@ mod tests {
         width: usize,
         query: u64,
         limit: u32,
+        offset: usize,
     }
 
     impl Kernel for Find<'_> {
@@ -543,9 +544,14 @@ mod tests {
             let mut bytes: Vec<u8> =
                 self.entries.iter().flat_map(|e| e.to_le_bytes()[..self.width].to_vec()).collect();
             bytes.extend([0xff; 8]);
+            // Wherever they begin in a line of the cache.
+            let mut room = vec![0xff; bytes.len() + 128];
+            let start = room.as_ptr().align_offset(64) + self.offset;
+            room[start..start + bytes.len()].copy_from_slice(&bytes);
+            let bytes = &room[start..start + bytes.len()];
             let mut found = Vec::new();
             let visit = &mut |place, entry| found.push((place, entry));
-            scan.scan(&bytes, self.entries.len(), self.width, self.query, self.limit, visit);
+            scan.scan(bytes, self.entries.len(), self.width, self.query, self.limit, visit);
             if self.width == 8 {
                 let mut words = Vec::new();
                 let visit = &mut |place, entry| words.push((place, entry));
@@ -560,7 +566,7 @@ mod tests {
         #[test]
         fn every_level_finds_what_a_plain_loop_finds(
             seed: u64, flips in prop::collection::vec((0u64..1 << 10, any::<u64>()), 0..100),
-            width in 1usize..=8, limit in 0u32..=7,
+            width in 1usize..=8, limit in 0u32..=7, offset in 0usize..64,
         ) {
             let mask = if width == 8 { u64::MAX } else { (1 << (8 * width)) - 1 };
             // Few bits of difference, at places that the shift scatters.
@@ -570,7 +576,7 @@ mod tests {
             let expected: Vec<(usize, u64)> = entries.iter().copied().enumerate()
                 .filter(|(_, entry)| (entry ^ query).count_ones() <= limit).collect();
             for level in [Simd::Portable, Simd::Avx2, Simd::Avx512] {
-                let find = Find { entries: &entries, width, query, limit };
+                let find = Find { entries: &entries, width, query, limit, offset };
                 prop_assert_eq!(level.run(find), expected.clone(), "{:?}", level);
             }
         }
