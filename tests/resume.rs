@@ -81,6 +81,13 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert_eq!(outcome(&bench), undisturbed, "after {kills} kills");
     assert_eq!(known(&bench), all, "after {kills} kills");
+    // What had come was not asked for again: at most what was in flight, four requests at a time.
+    let asked = server.asked();
+    let pages = asked.iter().filter(|path| *path == "/" || path.starts_with("/p")).count() as u64;
+    // "/p0" is not there.
+    let again = pages - groups * copies - 1;
+    assert!(again <= 4 * kills, "{again} pages were asked for again after {kills} kills");
+    assert!(!bench.data().join("received").exists(), "nothing waits at the end");
     let check =
         crate::support::crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&check), 0, "{}", text(&check.stdout));

@@ -15,13 +15,14 @@ const VERSION: u32 = 2;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
 /// crawl's any more.
-const OWN: [&str; 12] = [
+const OWN: [&str; 13] = [
     "crawl.toml",
     "summary.json",
     "pages",
     "index",
     "dedup",
     "frontier",
+    "received",
     "discarded.jsonl",
     "discarded.index",
     "skipped.jsonl",
@@ -128,6 +129,10 @@ impl DataDir {
     }
     pub(crate) fn frontier(&self) -> PathBuf {
         self.root.join("frontier")
+    }
+    /// Answers that wait for their commit.
+    pub(crate) fn received(&self) -> PathBuf {
+        self.root.join("received")
     }
     pub(crate) fn discarded(&self) -> PathBuf {
         self.root.join("discarded.jsonl")

@@ -15,8 +15,8 @@ use crate::report;
 use crate::rng::Rng;
 use crate::web::Server;
 
-/// What is fetched at most again after a kill: one group of the commit thread, and what was in flight.
-const AGAIN_PER_KILL: u64 = 1_200;
+/// What is asked for again after a kill at most: what was in flight, by the default of `--concurrency`.
+const AGAIN_PER_KILL: u64 = 64;
 /// A crawl that takes longer hangs.
 const LONGEST: Duration = Duration::from_secs(2 * 60 * 60);
 

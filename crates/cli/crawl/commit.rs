@@ -20,6 +20,7 @@ use url::Url;
 use super::decide::{TextCache, dedup_document};
 use super::log::{Log, Skipped};
 use super::page::PageWork;
+use super::received::Received;
 use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::{PageCounts, Stats};
 use crate::data::DataDir;
@@ -109,6 +110,8 @@ pub(crate) struct Committer {
     pub(super) recent: BTreeMap<u64, StoredPage>,
     pub(super) root: PathBuf,
     pub(super) frontier: Option<Arc<dyn Frontier>>,
+    /// Answers that wait for their commit, where pages are fetched.
+    pub(super) received: Option<Arc<Received>>,
     pub(super) stats: Arc<Stats>,
     pub(super) pages_folder: PathBuf,
     pub(super) texts: TextCache,
@@ -231,6 +234,7 @@ impl Committer {
             recent: BTreeMap::new(),
             root: data.root().to_owned(),
             frontier,
+            received: None,
             stats,
             pages_folder: data.pages(),
             texts: TextCache::default(),
@@ -387,6 +391,9 @@ impl Committer {
         if let (Some(frontier), Some(lease)) = (&self.frontier, lease) {
             frontier.finish(lease);
         }
+        if let (Some(received), Some(lease)) = (&self.received, lease) {
+            received.finish(&lease.entry);
+        }
         self.pending += 1;
     }
 
@@ -457,6 +464,9 @@ impl Committer {
                 rules: self.rules.clone(),
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
+        }
+        if let Some(received) = &self.received {
+            received.committed();
         }
         self.recent.clear();
         if self.kept.len() > MOST_PLACES && self.indexes {

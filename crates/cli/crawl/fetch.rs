@@ -11,8 +11,10 @@ use hapax_frontier::{EntryKind, Frontier, Lease, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
+use super::answer::Answer;
 use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread, is_wanted};
+use super::received::Received;
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
 use super::rules::names_host;
 use super::run::QUEUE_KIB;
@@ -114,6 +116,7 @@ pub(super) struct Shared {
     pub(super) rules: HostRules,
     pub(super) feeds: Arc<Feeds>,
     pub(super) forgotten: Arc<Forgotten>,
+    pub(super) received: Arc<Received>,
     pub(super) sitemaps: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
@@ -228,6 +231,9 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     {
         return Message::Claimed { lease, claim };
     }
+    if let Some(answer) = shared.received.take(&lease.entry, &shared.fetcher).await {
+        return answered(shared, lease, answer).await;
+    }
     let known =
         if shared.recrawl { validators(&*shared.frontier, &url) } else { Validators::default() };
     let started = Instant::now();
@@ -239,8 +245,21 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         Err(error) => return failed(shared, lease, started.elapsed(), &error),
     };
     shared.stats.response(response.raw.len());
-    let asked_if_changed = known != Validators::default();
-    answered(shared, lease, response, started.elapsed(), asked_if_changed).await
+    let answer = Answer {
+        response,
+        time: SystemTime::now(),
+        took: started.elapsed(),
+        asked_if_changed: known != Validators::default(),
+    };
+    if !is_failure(answer.response.status) {
+        shared.received.keep(&lease.entry, &answer);
+    }
+    answered(shared, lease, answer).await
+}
+
+/// Whether a status says that it may be another one soon.
+const fn is_failure(status: u16) -> bool {
+    status == 429 || status >= 500
 }
 
 /// A request that gave no response.
@@ -256,15 +275,10 @@ fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Er
     Message::Skip { lease, reason: error.reason(), detail: error.to_string() }
 }
 
-async fn answered(
-    shared: &Arc<Shared>,
-    lease: Lease,
-    response: Response,
-    took: Duration,
-    asked_if_changed: bool,
-) -> Message {
+async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message {
+    let Answer { response, time, took, asked_if_changed } = answer;
     let status = response.status;
-    if status == 429 || status >= 500 {
+    if is_failure(status) {
         let wait = response.retry_after(SystemTime::now());
         if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
@@ -287,7 +301,7 @@ async fn answered(
         return Message::Redirect { lease, target, moved: matches!(status, 301 | 308) };
     }
     let reason = match status {
-        200 | 203 => return read(shared, lease, response).await,
+        200 | 203 => return read(shared, lease, response, time).await,
         // Nobody named the usual place of a sitemap, and a probe should find nothing.
         400..=499
             if lease.entry.kind == EntryKind::Probe
@@ -304,7 +318,7 @@ async fn answered(
 }
 
 /// Text to a document, on a thread of its own.
-async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message {
+async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
     // A tree takes ten times its page: large ones are read one after the other.
     let large = response.body.len() > LARGE_PAGE;
     let permits = if large { shared.cores } else { 1 };
@@ -312,7 +326,6 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response) -> Message
     let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
     let shared = Arc::clone(shared);
     let read = tokio::task::spawn_blocking(move || {
-        let time = SystemTime::now();
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);

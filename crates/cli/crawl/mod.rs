@@ -1,5 +1,6 @@
 //! The main job: frontier -> fetch -> extract -> dedup -> index, and the files beside.
 
+mod answer;
 mod apply;
 mod commit;
 mod decide;
@@ -13,6 +14,7 @@ mod missing;
 mod page;
 mod patterns;
 mod progress;
+mod received;
 mod recrawl;
 mod robots;
 mod rules;

@@ -18,6 +18,7 @@ use super::fetch::{Message, Shared, work_or_say};
 use super::missing::MissingPages;
 use super::patterns::Patterns;
 use super::progress::Progress;
+use super::received::Received;
 use super::robots::HostRules;
 use super::rules::{Rules, RunLimits};
 use super::shared::join;
@@ -112,6 +113,13 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     if let Some(address) = job.metrics {
         super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
     }
+    let received = Received::open(data.received())
+        .with_context(|| format!("{} cannot be read", data.received().display()))?;
+    if job.recrawl {
+        received.clear();
+    }
+    let received = Arc::new(received);
+    committer.received = Some(Arc::clone(&received));
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only == Some(true);
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
@@ -129,6 +137,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         rules: HostRules::default(),
         feeds: Arc::clone(&feeds),
         forgotten: committer.decisions().all_forgotten(),
+        received: Arc::clone(&received),
         sitemaps: settings.no_sitemaps != Some(true),
         links_only,
         recrawl: job.recrawl || committer.recrawl,
@@ -209,6 +218,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
             Err(error)
         }
         None => {
+            if stop == Stop::Complete {
+                received.clear();
+            }
             data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;
             Ok(summary)
         }

@@ -96,14 +96,17 @@ impl Bodies {
         Ok((Bytes::from(raw), permit))
     }
 
-    /// Undoes the Content-Encoding. What becomes large waits for a permit before it is decoded:
+    /// Undoes the Content-Encoding, if there is one. What becomes large waits for a permit before it is decoded:
     /// a few bytes of many hosts would else be gigabytes at once.
     pub(crate) async fn decode(
         &self,
         raw: &Bytes,
-        encoding: String,
+        encoding: Option<String>,
         permit: Option<OwnedSemaphorePermit>,
     ) -> Result<Held, Error> {
+        let Some(encoding) = encoding.filter(|_| !raw.is_empty()) else {
+            return Ok((raw.clone(), permit));
+        };
         let permit = match permit {
             Some(permit) => permit,
             None => match decode_up_to(raw, &encoding, &self.limits, LARGE_BODY)? {
@@ -120,7 +123,8 @@ impl Bodies {
         decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))?
     }
 
-    async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+    /// What a large body holds as long as it is in memory.
+    pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
         let permit = Arc::clone(&self.large).acquire_owned();
         match tokio::time::timeout(self.limits.total_timeout, permit).await {
             Ok(Ok(permit)) => Ok(permit),

@@ -13,7 +13,7 @@ use crate::body::{Bodies, Clock};
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
-use crate::limits::Limits;
+use crate::limits::{LARGE_BODY, Limits};
 use crate::resolver::GuardedResolver;
 use crate::response::{Response, kept_headers};
 use crate::tls;
@@ -233,10 +233,9 @@ impl Fetcher {
         // Of the response itself: among those kept it may be missing.
         let encoding = response.headers().get(CONTENT_ENCODING);
         let encoding = encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let (body, permit) = match encoding {
-            _ if !wanted => (Bytes::new(), permit),
-            Some(encoding) if !raw.is_empty() => self.bodies.decode(&raw, encoding, permit).await?,
-            _ => (raw.clone(), permit),
+        let (body, permit) = match wanted {
+            true => self.bodies.decode(&raw, encoding, permit).await?,
+            false => (Bytes::new(), permit),
         };
         Ok(Response {
             url: url.clone(),
@@ -250,6 +249,33 @@ impl Fetcher {
             request: sent,
             _permit: permit.map(Arc::new),
         })
+    }
+
+    /// A response that was kept on disk since it came, of about so many `bytes`: `read` gives it, and
+    /// whether its body is wanted, which is decoded here. A large one waits for its turn, as one that
+    /// comes from a server does.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), for its body alone.
+    pub async fn restore(
+        &self,
+        bytes: usize,
+        read: impl FnOnce() -> Option<(Response, bool)>,
+    ) -> Result<Option<Response>, Error> {
+        let permit = match bytes > LARGE_BODY {
+            true => Some(self.bodies.permit().await?),
+            false => None,
+        };
+        let Some((mut response, wanted)) = read() else { return Ok(None) };
+        let (body, permit) = match wanted {
+            true => {
+                let encoding = response.header("content-encoding").map(str::to_owned);
+                self.bodies.decode(&response.raw, encoding, permit).await?
+            }
+            false => (Bytes::new(), permit),
+        };
+        (response.body, response._permit) = (body, permit.map(Arc::new));
+        Ok(Some(response))
     }
 
     fn request(&self, url: &Url, known: &Validators) -> Result<reqwest::Request, Error> {
