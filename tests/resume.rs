@@ -113,6 +113,29 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
 }
 
 #[test]
+fn of_what_was_committed_no_answer_stays_on_disk() {
+    let server = Server::slow(web(40, 6), Duration::from_millis(8));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let mut child = bench.spawn(&seeds, &[]);
+    // Beyond its first commit: some of the answers on disk are not needed any more.
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(child.try_wait().unwrap().is_none(), "the crawl was over before it could be killed");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let waiting = || std::fs::read_dir(bench.data().join("received")).map_or(0, Iterator::count);
+    assert!(waiting() > 0, "nothing was kept");
+    // It stops at a limit, with pages that wait: all that came is committed.
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "200"])), 3);
+    assert_eq!(waiting(), 0);
+    let asked = server.asked();
+    let mut urls = asked.clone();
+    urls.sort();
+    urls.dedup();
+    assert!(asked.len() - urls.len() <= 1, "one was in flight");
+}
+
+#[test]
 fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
     let server = Server::slow(web(60, 2), Duration::from_millis(10));
     let bench = Bench::new();

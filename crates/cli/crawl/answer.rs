@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of the three numbers that a frame begins with.
 pub(super) const NUMBERS: usize = 12;
+/// Bytes of a head: a URL, and little else.
+const MAX_HEAD: usize = 64 << 10;
 
 /// An answer, and what was known when it came.
 #[derive(Debug)]
@@ -33,7 +35,6 @@ pub(super) type Key = (UrlKey, Kind);
 pub(super) enum Kind {
     Page,
     Sitemap,
-    Probe,
 }
 
 /// What a frame says before request and response.
@@ -44,6 +45,8 @@ pub(super) struct Head {
     /// Since 1970.
     time: Duration,
     took: Duration,
+    /// Of these, what the server took.
+    server_took: Duration,
     asked_if_changed: bool,
     peer: Option<SocketAddr>,
     bodiless: bool,
@@ -53,24 +56,32 @@ pub(super) struct Head {
     head_bytes: usize,
 }
 
-pub(super) fn key(entry: &Entry) -> Key {
+/// `None` for a probe: its question is of one run alone.
+pub(super) fn key(entry: &Entry) -> Option<Key> {
     let kind = match entry.kind {
         EntryKind::Page => Kind::Page,
         EntryKind::Sitemap => Kind::Sitemap,
-        EntryKind::Probe => Kind::Probe,
+        EntryKind::Probe => return None,
     };
-    (url_key(entry.url.as_str()), kind)
+    Some((url_key(entry.url.as_str()), kind))
 }
 
-/// A frame but for the body, which comes last, and the length of all.
+/// A frame but for the body, which comes last, and the length of all. `None` for what could not be read
+/// again as it is.
 pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> {
     let response = &answer.response;
+    let packed = response.raw.as_ptr() != response.body.as_ptr() && !response.body.is_empty();
+    if packed && response.header("content-encoding").is_none() {
+        // Too long to be kept among the headers.
+        return None;
+    }
     let http = response.head();
     let head = Head {
         url: entry.url.to_string(),
-        kind: key(entry).1,
+        kind: key(entry)?.1,
         time: answer.time.duration_since(UNIX_EPOCH).unwrap_or_default(),
         took: answer.took,
+        server_took: response.took,
         asked_if_changed: answer.asked_if_changed,
         peer: response.peer,
         bodiless: response.bodiless,
@@ -78,7 +89,7 @@ pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> 
         request_bytes: response.request.len(),
         head_bytes: http.len(),
     };
-    let head = serde_json::to_vec(&head).ok()?;
+    let head = serde_json::to_vec(&head).ok().filter(|head| head.len() <= MAX_HEAD)?;
     let mut frame = vec![0; NUMBERS];
     for piece in [&head, &response.request, &http] {
         frame.extend(piece);
@@ -101,12 +112,16 @@ pub(super) fn lengths(numbers: &[u8; NUMBERS]) -> Option<(usize, usize)> {
         usize::try_from(u32::from_le_bytes(bytes)).ok()
     };
     let (length, head) = (number(0)?, number(8)?);
-    (head.checked_add(NUMBERS)? <= length).then_some((length, head))
+    (head <= MAX_HEAD && head + NUMBERS <= length).then_some((length, head))
 }
 
 impl Head {
     pub(super) fn read(json: &[u8]) -> Option<Self> {
         serde_json::from_slice(json).ok()
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     pub(super) fn key(&self) -> Key {
@@ -124,7 +139,7 @@ pub(super) fn parse(frame: Vec<u8>, entry: &Entry) -> Option<(Answer, bool)> {
     }
     let rest = NUMBERS + head;
     let head = Head::read(frame.get(NUMBERS..rest)?)?;
-    if head.url != entry.url.as_str() || head.key() != key(entry) {
+    if head.url != entry.url.as_str() || Some(head.key()) != key(entry) {
         return None;
     }
     let http = rest.checked_add(head.request_bytes)?;
@@ -133,7 +148,8 @@ pub(super) fn parse(frame: Vec<u8>, entry: &Entry) -> Option<(Answer, bool)> {
     let (status, headers, _) = http_parts(frame.get(http..body)?)?;
     let raw = Bytes::from(frame).slice(body..);
     let mut response = Response::stored(entry.url.clone(), status, headers, raw);
-    (response.peer, response.took, response.bodiless) = (head.peer, head.took, head.bodiless);
+    (response.peer, response.took, response.bodiless) =
+        (head.peer, head.server_took, head.bodiless);
     response.request = request;
     let answer = Answer {
         response,
@@ -156,13 +172,13 @@ pub(super) mod tests {
             ("content-type".to_owned(), b"text/html".to_vec()),
             ("x-odd".to_owned(), b"a: b \xFF".to_vec()),
         ];
-        let took = Duration::from_micros(4567);
         let raw = Bytes::from(raw.to_owned());
         let mut response = Response::stored(url.clone(), status, headers, raw);
         response.request = b"GET / HTTP/1.1\r\nhost: a.example\r\n\r\n".to_vec();
         response.peer = Some("93.184.216.34:80".parse().unwrap());
-        response.took = took;
+        response.took = Duration::from_micros(1234);
         let time = UNIX_EPOCH + Duration::from_millis(1_790_000_000_123);
+        let took = Duration::from_micros(4567);
         (Entry::page(url, 3), Answer { response, time, took, asked_if_changed: true })
     }
 
@@ -199,5 +215,20 @@ pub(super) mod tests {
         assert!(parse(bytes.clone(), &other).is_none());
         let sitemap = Entry { kind: EntryKind::Sitemap, ..entry };
         assert!(parse(bytes, &sitemap).is_none());
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_not_kept() {
+        let (entry, mut packed) = answer("http://a.example/", 200, "text");
+        assert!(frame(&entry, &packed).is_some());
+        let probe = Entry { kind: EntryKind::Probe, ..entry.clone() };
+        assert!(frame(&probe, &packed).is_none());
+        packed.response.raw = Bytes::from_static(b"packed");
+        assert!(frame(&entry, &packed).is_none(), "nobody would know how it is packed");
+        packed.response.headers.push(("content-encoding".to_owned(), b"gzip".to_vec()));
+        assert!(frame(&entry, &packed).is_some());
+        let long = format!("http://a.example/{}", "x".repeat(MAX_HEAD));
+        let (entry, answer) = answer(&long, 200, "text");
+        assert!(frame(&entry, &answer).is_none());
     }
 }

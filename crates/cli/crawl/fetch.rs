@@ -56,6 +56,7 @@ pub(super) enum Message {
     Unchanged {
         lease: Lease,
         response: Box<Response>,
+        time: SystemTime,
     },
     Skip {
         lease: Lease,
@@ -116,7 +117,8 @@ pub(super) struct Shared {
     pub(super) rules: HostRules,
     pub(super) feeds: Arc<Feeds>,
     pub(super) forgotten: Arc<Forgotten>,
-    pub(super) received: Arc<Received>,
+    /// Not where others may get the lease after a kill.
+    pub(super) received: Option<Arc<Received>>,
     pub(super) sitemaps: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
@@ -231,7 +233,9 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     {
         return Message::Claimed { lease, claim };
     }
-    if let Some(answer) = shared.received.take(&lease.entry, &shared.fetcher).await {
+    if let Some(received) = &shared.received
+        && let Some(answer) = received.take(&lease.entry, &shared.fetcher).await
+    {
         return answered(shared, lease, answer).await;
     }
     let known =
@@ -251,8 +255,9 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         took: started.elapsed(),
         asked_if_changed: known != Validators::default(),
     };
-    if !is_failure(answer.response.status) {
-        shared.received.keep(&lease.entry, &answer);
+    if let Some(received) = shared.received.as_ref().filter(|_| !is_failure(answer.response.status))
+    {
+        received.keep(&lease.entry, &answer).await;
     }
     answered(shared, lease, answer).await
 }
@@ -294,7 +299,7 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         return Message::Skip { lease, reason, detail: format!("status {status}{more}") };
     }
     if status == 304 && asked_if_changed {
-        return Message::Unchanged { lease, response: Box::new(response) };
+        return Message::Unchanged { lease, response: Box::new(response), time };
     }
     shared.frontier.free(&lease, took, Instant::now());
     if let Some(target) = response.redirect() {

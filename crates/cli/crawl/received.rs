@@ -1,32 +1,35 @@
 //! Answers that have come and are not committed yet. They lie on disk, so that a crawl that was killed
 //! asks again for what was in flight alone, and not for the group on its way to its commit.
 //!
-//! A file is `HEADER` and frames (`answer.rs`). Files are never synced, and removed when the last of
-//! their answers is committed: a power cut may lose them, and then their answers are asked for again.
+//! A file is `HEADER`, for whom the answers are, and frames (`answer.rs`). Files are never synced, and
+//! removed when the last of their answers is committed: a power cut may lose them, and then their
+//! answers are asked for again.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{DirBuilder, File};
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax_fetch::Fetcher;
-use hapax_frontier::Entry;
+use hapax_frontier::{Entry, url_key};
 
 use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 
-/// What a file begins with. One that begins otherwise is removed.
-const HEADER: &[u8; 16] = b"hapax answers 1\n";
+/// What a file begins with.
+const HEADER: [u8; 16] = *b"hapax answers 1\n";
+/// Bytes of what stands behind it.
+const WHOM: usize = 16;
 /// Bytes of all files; what comes beyond them would be asked for again after a kill.
 const MAX_BYTES: u64 = 256 << 20;
-/// Bytes of a head: a URL, and little else.
-const MAX_HEAD: usize = 64 << 10;
 
 /// The answers of one data directory.
 #[derive(Debug)]
 pub(super) struct Received {
     folder: PathBuf,
+    /// A hash of what answers depend on beside the URL: they are for nobody else.
+    whom: [u8; WHOM],
     max_bytes: u64,
     state: Mutex<State>,
 }
@@ -37,6 +40,8 @@ struct State {
     next: u64,
     /// Of all files.
     bytes: u64,
+    /// The log was told that there are too many.
+    told: bool,
     writing: Option<(File, Arc<Part>)>,
     /// Answers of leases that are not finished.
     open: HashMap<Key, Arc<Part>>,
@@ -44,6 +49,8 @@ struct State {
     finished: Vec<Arc<Part>>,
     /// What the run before left.
     earlier: HashMap<Key, Place>,
+    /// Files that nobody needs any more.
+    unneeded: Vec<PathBuf>,
 }
 
 /// A file; held by each answer in it that is still needed.
@@ -62,102 +69,161 @@ struct Place {
 }
 
 impl Received {
-    /// Finds what an earlier run left in the folder, if it is there.
-    pub(super) fn open(folder: PathBuf) -> io::Result<Self> {
-        let mut state = State::default();
-        let mut numbers: Vec<u64> = match std::fs::read_dir(&folder) {
-            Ok(files) => {
-                files.filter_map(|file| file.ok()?.file_name().to_str()?.parse().ok()).collect()
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        numbers.sort_unstable();
-        for number in numbers {
-            state.next = number.saturating_add(1);
-            state.find(&folder.join(number.to_string()))?;
+    /// Finds what an earlier run left in the folder of URLs that may be leased yet, and removes what it
+    /// left of others. What cannot be read is left out: it would be asked for again.
+    pub(super) fn open(
+        folder: PathBuf,
+        reach: &hapax_fetch::Options,
+        may_come: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        let reach = (&reach.user_agent, &reach.proxy, &reach.headers, reach.cookies);
+        let whom = url_key(&format!("{reach:?}")).to_le_bytes();
+        let received = Self { folder, whom, max_bytes: MAX_BYTES, state: Mutex::default() };
+        if let Err(error) = received.find(may_come) {
+            tracing::warn!(
+                "{}: {error}; its answers are asked for again",
+                received.folder.display()
+            );
         }
-        Ok(Self { folder, max_bytes: MAX_BYTES, state: Mutex::new(state) })
+        // What was removed does not come back with the next power cut.
+        let _ = File::open(&received.folder).and_then(|folder| folder.sync_all());
+        received
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn find(&self, may_come: &dyn Fn(&str) -> bool) -> io::Result<()> {
+        let mut numbers: Vec<u64> = Vec::new();
+        let files = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            files => files?,
+        };
+        for file in files {
+            let name = file?.file_name();
+            let number = name.to_str().and_then(|name| name.parse().ok());
+            // Others' names are not touched.
+            numbers.extend(number.filter(|number: &u64| name == *number.to_string()));
+        }
+        numbers.sort_unstable();
+        self.with(|state| {
+            for number in numbers {
+                state.next = state.next.max(number.saturating_add(1));
+                state.find(&self.folder.join(number.to_string()), self.whom, may_come)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Works on the state; what is not needed any more is removed after that.
+    fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = work(&mut state);
+        let unneeded = std::mem::take(&mut state.unneeded);
+        drop(state);
+        for path in unneeded {
+            if let Err(error) = std::fs::remove_file(&path) {
+                tracing::debug!("{}: {error}", path.display());
+            }
+        }
+        result
     }
 
     /// Keeps an answer until its lease is committed. Where that fails, as on a full disk, the crawl goes
     /// on: what cannot be kept would be asked for again.
-    pub(super) fn keep(&self, entry: &Entry, answer: &Answer) {
+    pub(super) async fn keep(self: &Arc<Self>, entry: &Entry, answer: &Answer) {
+        let Some(key) = key(entry) else { return };
         let Some((frame, length)) = frame(entry, answer) else { return };
-        let mut state = self.state();
-        if state.bytes + length as u64 > self.max_bytes {
-            return;
-        }
-        if let Err(error) = state.write(&self.folder, key(entry), &frame, &answer.response.raw) {
-            tracing::debug!("{}: {error}", self.folder.display());
-            // Behind half a frame nothing could be found.
-            state.close();
-        }
+        let (this, body) = (Arc::clone(self), answer.response.raw.clone());
+        let write = move || {
+            this.with(|state| {
+                if state.bytes + length as u64 > this.max_bytes {
+                    if !std::mem::replace(&mut state.told, true) {
+                        let limit = this.max_bytes >> 20;
+                        tracing::info!("more than {limit} MiB of answers wait for their commit");
+                    }
+                } else if let Err(error) = state.write(&this, key, &frame, &body) {
+                    tracing::debug!("{}: {error}", this.folder.display());
+                    state.give_up();
+                }
+            });
+        };
+        // A panic there is nothing that the answer suffers from.
+        let _ = tokio::task::spawn_blocking(write).await;
     }
 
     /// What an earlier run was answered to this.
     pub(super) async fn take(&self, entry: &Entry, fetcher: &Fetcher) -> Option<Answer> {
-        let place = self.state().take(key(entry))?;
-        let mut found = None;
-        let read = || {
-            let (answer, wanted) = parse(read_at(&place).ok()?, entry)?;
-            let response = answer.response.clone();
-            found = Some(answer);
-            Some((response, wanted))
-        };
-        // Without it the host is asked again.
-        let response = fetcher.restore(place.length, read).await.ok()??;
-        Some(Answer { response, ..found? })
+        let key = key(entry)?;
+        let place = self.with(|state| state.take(key))?;
+        let answer = restored(place, entry, fetcher).await;
+        if answer.is_none() {
+            // Nobody can use it.
+            self.finish(entry);
+        }
+        answer
     }
 
     /// A lease is finished: its answer is not needed beyond the next commit.
     pub(super) fn finish(&self, entry: &Entry) {
-        let mut state = self.state();
-        let part = state.open.remove(&key(entry));
-        state.finished.extend(part);
+        let Some(key) = key(entry) else { return };
+        self.with(|state| {
+            let earlier = state.earlier.remove(&key).map(|place| place.part);
+            let parts = state.open.remove(&key).into_iter().chain(earlier);
+            state.finished.extend(parts);
+        });
     }
 
     /// What was finished is durable elsewhere.
     pub(super) fn committed(&self) {
-        let mut state = self.state();
-        for part in std::mem::take(&mut state.finished) {
-            state.release(part);
-        }
-        state.close();
+        self.with(|state| {
+            for part in std::mem::take(&mut state.finished) {
+                state.release(part);
+            }
+            state.close();
+        });
     }
 
-    /// Forgets everything: the crawl has ended, or looks at all pages again.
+    /// Forgets everything: the crawl has ended.
     pub(super) fn clear(&self) {
-        let mut state = self.state();
-        let earlier = std::mem::take(&mut state.earlier).into_values().map(|place| place.part);
-        let parts: Vec<_> = earlier.chain(std::mem::take(&mut state.open).into_values()).collect();
-        for part in parts {
-            state.release(part);
-        }
-        drop(state);
+        self.with(|state| {
+            let earlier = std::mem::take(&mut state.earlier).into_values().map(|place| place.part);
+            state.finished.extend(earlier);
+            state.finished.extend(std::mem::take(&mut state.open).into_values());
+        });
         self.committed();
         // Not, where somebody else's files are in it.
         let _ = std::fs::remove_dir(&self.folder);
     }
 }
 
+/// Reads an answer as if it had just come.
+async fn restored(place: Place, entry: &Entry, fetcher: &Fetcher) -> Option<Answer> {
+    let mut known = None;
+    let (length, copy) = (place.length, entry.clone());
+    let read = async {
+        let read = move || parse(read_at(&place).ok()?, &copy);
+        let (answer, wanted) = tokio::task::spawn_blocking(read).await.ok()??;
+        known = Some((answer.time, answer.took, answer.asked_if_changed));
+        Some((answer.response, wanted))
+    };
+    // Without it the host is asked again.
+    let response = fetcher.restore(length, read).await.ok()??;
+    let (time, took, asked_if_changed) = known?;
+    Some(Answer { response, time, took, asked_if_changed })
+}
+
 impl State {
-    fn write(&mut self, folder: &Path, key: Key, frame: &[u8], body: &[u8]) -> io::Result<()> {
+    fn write(&mut self, of: &Received, key: Key, frame: &[u8], body: &[u8]) -> io::Result<()> {
         let (file, part) = match &mut self.writing {
             Some(writing) => writing,
             none => {
-                std::fs::create_dir_all(folder)?;
-                let path = folder.join(self.next.to_string());
-                self.next += 1;
-                let file = File::options().create_new(true).append(true).open(&path)?;
-                let part = Arc::new(Part { path, bytes: AtomicU64::new(0) });
-                let writing = none.insert((file, part));
-                writing.0.write_all(HEADER)?;
-                writing
+                create(&of.folder)?;
+                let path = of.folder.join(self.next.to_string());
+                self.next = self.next.saturating_add(1);
+                let mut file = File::options().create_new(true).append(true).open(&path)?;
+                if let Err(error) = file.write_all(&[HEADER, of.whom].concat()) {
+                    self.unneeded.push(path);
+                    return Err(error);
+                }
+                none.insert((file, Arc::new(Part { path, bytes: AtomicU64::new(0) })))
             }
         };
         file.write_all(frame)?;
@@ -165,7 +231,8 @@ impl State {
         let length = (frame.len() + body.len()) as u64;
         part.bytes.fetch_add(length, Relaxed);
         self.bytes += length;
-        if let Some(before) = self.open.insert(key, Arc::clone(part)) {
+        let part = Arc::clone(part);
+        if let Some(before) = self.open.insert(key, part) {
             self.release(before);
         }
         Ok(())
@@ -178,13 +245,19 @@ impl State {
         }
     }
 
-    /// Lets go of a file; with the last of its answers it is removed.
+    /// The same, after half a frame: it only takes room.
+    fn give_up(&mut self) {
+        if let Some((file, part)) = &self.writing {
+            let _ = file.set_len((HEADER.len() + WHOM) as u64 + part.bytes.load(Relaxed));
+        }
+        self.close();
+    }
+
+    /// Lets go of a file, which is not needed without the last of its answers.
     fn release(&mut self, part: Arc<Part>) {
         if let Some(part) = Arc::into_inner(part) {
             self.bytes = self.bytes.saturating_sub(part.bytes.into_inner());
-            if let Err(error) = std::fs::remove_file(&part.path) {
-                tracing::debug!("{}: {error}", part.path.display());
-            }
+            self.unneeded.push(part.path);
         }
     }
 
@@ -197,26 +270,37 @@ impl State {
         Some(place)
     }
 
-    /// Notes what answers a file holds; those behind one that was cut are lost.
-    fn find(&mut self, path: &Path) -> io::Result<()> {
+    /// Notes what answers a file holds; those behind one that was cut are lost. What is no file of
+    /// answers stays as it is.
+    fn find(
+        &mut self,
+        path: &Path,
+        whom: [u8; WHOM],
+        may_come: &dyn Fn(&str) -> bool,
+    ) -> io::Result<()> {
         let file = File::open(path)?;
         let end = file.metadata()?.len();
+        let mut input = BufReader::new(file);
+        // After a power cut a file may hold nothing, or zeros.
+        if end > 0
+            && read_exact(&mut input).is_none_or(|header| header != HEADER && header != [0; 16])
+        {
+            return Ok(());
+        }
         self.bytes += end;
         let part = Arc::new(Part { path: path.to_owned(), bytes: AtomicU64::new(end) });
-        let mut input = BufReader::new(file);
-        let whole = read_exact(&mut input).is_some_and(|header: [u8; 16]| header == *HEADER);
-        let mut offset = HEADER.len() as u64;
-        while whole
+        let ours = read_exact::<WHOM>(&mut input) == Some(whom);
+        let mut offset = (HEADER.len() + WHOM) as u64;
+        while ours
             && let Some(numbers) = read_exact::<NUMBERS>(&mut input)
             && let Some((length, head)) = lengths(&numbers)
-            && head <= MAX_HEAD
             && offset + length as u64 <= end
         {
             let mut json = vec![0; head];
             if input.read_exact(&mut json).is_err() {
                 break;
             }
-            if let Some(head) = Head::read(&json) {
+            if let Some(head) = Head::read(&json).filter(|head| may_come(head.url())) {
                 let place = Place { part: Arc::clone(&part), offset, length };
                 if let Some(before) = self.earlier.insert(head.key(), place) {
                     self.release(before.part);
@@ -230,6 +314,14 @@ impl State {
         self.release(part);
         Ok(())
     }
+}
+
+/// What hosts answer to somebody who is known to them is nobody else's to read.
+fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }
 
 fn read_exact<const N: usize>(input: &mut impl Read) -> Option<[u8; N]> {
@@ -247,8 +339,6 @@ fn read_at(place: &Place) -> io::Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::super::answer::tests::answer;
     use super::*;
 
@@ -267,8 +357,12 @@ mod tests {
             self.folder.path().join("received")
         }
 
-        fn open(&self) -> Received {
-            Received::open(self.path()).unwrap()
+        fn open(&self) -> Arc<Received> {
+            self.open_if(&|_| true)
+        }
+
+        fn open_if(&self, may_come: &dyn Fn(&str) -> bool) -> Arc<Received> {
+            Arc::new(Received::open(self.path(), &hapax_fetch::Options::default(), may_come))
         }
 
         fn files(&self) -> usize {
@@ -287,13 +381,17 @@ mod tests {
     const A: &str = "http://a.example/";
     const B: &str = "http://b.example/";
 
-    fn keep(received: &Received, url: &str, body: &str) {
+    async fn keep(received: &Arc<Received>, url: &str, body: &str) {
         let (entry, answer) = answer(url, 200, body);
-        received.keep(&entry, &answer);
+        received.keep(&entry, &answer).await;
     }
 
     fn finish(received: &Received, url: &str) {
         received.finish(&answer(url, 200, "").0);
+    }
+
+    fn bytes(received: &Received) -> u64 {
+        received.with(|state| state.bytes)
     }
 
     #[tokio::test]
@@ -301,7 +399,7 @@ mod tests {
         let bench = Bench::new();
         let received = bench.open();
         for (url, body) in [(A, "one"), (B, "two"), (A, "three")] {
-            keep(&received, url, body);
+            keep(&received, url, body).await;
         }
         drop(received);
         let received = bench.open();
@@ -319,19 +417,18 @@ mod tests {
         }
         assert_eq!(bench.files(), 1, "finished is not committed");
         received.committed();
-        assert_eq!(bench.files(), 0);
-        assert_eq!(received.state().bytes, 0);
+        assert_eq!((bench.files(), bytes(&received)), (0, 0));
     }
 
     #[tokio::test]
     async fn a_commit_removes_what_is_finished_and_keeps_the_rest() {
         let bench = Bench::new();
         let received = bench.open();
-        keep(&received, A, "one");
-        keep(&received, B, "two");
+        keep(&received, A, "one").await;
+        keep(&received, B, "two").await;
         finish(&received, A);
         received.committed();
-        keep(&received, A, "three");
+        keep(&received, A, "three").await;
         assert_eq!(bench.files(), 2);
         finish(&received, B);
         received.committed();
@@ -343,11 +440,39 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_was_cut_or_changed_gives_what_is_whole() {
+    async fn what_an_earlier_run_committed_holds_no_file() {
+        let bench = Bench::new();
+        for finished_unasked in [false, true] {
+            let received = bench.open();
+            keep(&received, A, "one").await;
+            keep(&received, B, "two").await;
+            finish(&received, A);
+            received.committed();
+            drop(received);
+            // Killed. A is done; B waits, and is leased again, or refused now.
+            let received = bench.open_if(&|url| url == B);
+            assert_eq!(bench.take(&received, A).await, None);
+            if !finished_unasked {
+                assert_eq!(bench.take(&received, B).await.as_deref(), Some("two"));
+            }
+            finish(&received, B);
+            received.committed();
+            assert_eq!((bench.files(), bytes(&received)), (0, 0));
+        }
+        let received = bench.open();
+        keep(&received, A, "one").await;
+        drop(received);
+        assert_eq!(bytes(&bench.open_if(&|_| false)), 0);
+        assert_eq!(bench.files(), 0, "nothing in it waits");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_was_cut_or_changed_gives_what_is_whole_and_nothing_else() {
         let bench = Bench::new();
         let received = bench.open();
-        keep(&received, A, "one");
-        keep(&received, B, "two");
+        keep(&received, A, "one").await;
+        let first = bytes(&received) as usize + HEADER.len() + WHOM;
+        keep(&received, B, "two").await;
         drop(received);
         let path = bench.path().join("0");
         let whole = std::fs::read(&path).unwrap();
@@ -359,10 +484,9 @@ mod tests {
             write(&whole[..cut]);
             let received = bench.open();
             assert_eq!(bench.take(&received, B).await, None, "{cut}");
-            let first = bench.take(&received, A).await;
-            assert!(first.is_none() || first.as_deref() == Some("one"), "{cut}");
+            let expected = (cut >= first).then_some("one");
+            assert_eq!(bench.take(&received, A).await.as_deref(), expected, "{cut}");
             received.clear();
-            assert_eq!(bench.files(), 0, "{cut}");
         }
         for at in 0..whole.len() {
             let mut changed = whole.clone();
@@ -370,41 +494,71 @@ mod tests {
             write(&changed);
             let received = bench.open();
             let both = [bench.take(&received, A).await, bench.take(&received, B).await];
-            assert!(both.iter().filter(|found| found.is_some()).count() <= 1, "{at}");
+            assert!(both[0].as_deref().is_none_or(|text| text == "one"), "{at}");
+            assert!(both[1].as_deref().is_none_or(|text| text == "two"), "{at}");
+            assert!(both.contains(&None), "{at}");
+            assert!(at < first || both[0].is_some(), "{at}");
             received.clear();
         }
     }
 
     #[tokio::test]
-    async fn there_is_an_end_to_what_is_kept_and_a_folder_that_cannot_be_written_is_no_error() {
+    async fn others_files_stay_and_answers_to_others_are_not_used() {
         let bench = Bench::new();
-        let received = Received { max_bytes: 2_000, ..bench.open() };
-        for number in 0..100 {
-            keep(&received, &format!("http://a.example/{number}"), "some text");
+        std::fs::create_dir(bench.path()).unwrap();
+        for name in ["7", "007", "notes"] {
+            std::fs::write(bench.path().join(name), "From a friend, a letter").unwrap();
         }
-        let kept = received.state().bytes;
-        assert!((1_000..=2_000).contains(&kept), "{kept}");
-        // A file where the folder should be.
+        let received = bench.open();
+        keep(&received, A, "one").await;
+        assert_eq!(bench.files(), 4);
+        drop(received);
+        let known = hapax_fetch::Options { cookies: true, ..hapax_fetch::Options::default() };
+        let received = Received::open(bench.path(), &known, &|_| true);
+        assert_eq!(bench.take(&received, A).await, None);
         received.clear();
-        std::fs::write(bench.path(), "").unwrap();
-        let received = Received { folder: bench.path(), ..received };
-        keep(&received, A, "one");
-        assert_eq!(received.state().bytes, 0);
+        assert_eq!(bench.files(), 3);
     }
 
     #[tokio::test]
-    async fn a_packed_body_is_unpacked_again() {
+    async fn there_is_an_end_to_what_is_kept_and_a_folder_that_cannot_be_used_is_no_error() {
+        let bench = Bench::new();
+        let mut received = Received { max_bytes: 2_000, ..Arc::into_inner(bench.open()).unwrap() };
+        let limited = Arc::new(received);
+        for number in 0..100 {
+            keep(&limited, &format!("http://a.example/{number}"), "some text").await;
+        }
+        let kept = bytes(&limited);
+        assert!((1_000..=2_000).contains(&kept), "{kept}");
+        limited.clear();
+        // A file where the folder should be.
+        std::fs::write(bench.path(), "").unwrap();
+        received = Arc::into_inner(bench.open()).unwrap();
+        let received = Arc::new(received);
+        keep(&received, A, "one").await;
+        assert_eq!(bytes(&received), 0);
+    }
+
+    #[tokio::test]
+    async fn a_packed_body_is_unpacked_again_and_one_beyond_the_limit_is_none() {
         let bench = Bench::new();
         let (entry, mut packed) = answer(A, 200, "text that was packed");
         let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         out.write_all(b"text that was packed").unwrap();
         packed.response.raw = out.finish().unwrap().into();
         packed.response.headers.push(("content-encoding".to_owned(), b"gzip".to_vec()));
-        packed.took = Duration::from_micros(4567);
         let received = bench.open();
-        received.keep(&entry, &packed);
+        received.keep(&entry, &packed).await;
+        keep(&received, B, "a body of twenty-four by").await;
         drop(received);
         let received = bench.open();
         assert_eq!(bench.take(&received, A).await.as_deref(), Some("text that was packed"));
+        let limits = hapax_fetch::Limits { max_body: 20, ..hapax_fetch::Limits::default() };
+        let options = hapax_fetch::Options { limits, ..hapax_fetch::Options::default() };
+        let strict = Bench { fetcher: Fetcher::new(options).unwrap(), ..bench };
+        assert_eq!(strict.take(&received, B).await, None);
+        received.finish(&entry);
+        received.committed();
+        assert_eq!(strict.files(), 0, "what nobody can use is not kept");
     }
 }

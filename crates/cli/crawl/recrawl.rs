@@ -116,7 +116,12 @@ impl Committer {
     }
 
     /// The server says that a page is still what was fetched before.
-    pub(crate) fn unchanged(&mut self, lease: &Lease, response: &Response) -> Result<()> {
+    pub(crate) fn unchanged(
+        &mut self,
+        lease: &Lease,
+        response: &Response,
+        time: SystemTime,
+    ) -> Result<()> {
         let url = lease.entry.url.as_str();
         let now = std::time::Instant::now();
         let id = self.store.id_of(url.as_bytes())?;
@@ -128,6 +133,9 @@ impl Committer {
             // It became a duplicate since: what it is held against may have changed, so it is asked
             // for whole.
             frontier.note(url, VALIDATORS, Vec::new());
+            if let Some(received) = &self.received {
+                received.finish(&lease.entry);
+            }
             frontier.put_back(lease.clone(), std::time::Duration::ZERO, now);
             return Ok(());
         }
@@ -137,7 +145,6 @@ impl Committer {
         if let Some(id) = id {
             let date = self.place_of(id).map(|(_, date)| date);
             let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
-            let time = SystemTime::now();
             let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
             let record = format!("{}:{seconds}", self.record_id(id));
             if let Some(warc) = &mut self.warc {

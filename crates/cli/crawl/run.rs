@@ -86,10 +86,27 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         per_host: settings.per_host.unwrap_or(1).max(1),
         ..hapax_frontier::Options::default()
     };
-    let (frontier, verdicts): (Arc<dyn Frontier>, _) = match join(data, settings, &politeness)? {
-        Some(shared) => (shared.frontier, Some(shared.verdicts)),
-        None => (Arc::new(DiskFrontier::open(&data.frontier(), politeness)?), None),
-    };
+    let reach = settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?;
+    let received =
+        |may_come: &dyn Fn(&str) -> bool| Received::open(data.received(), &reach, may_come);
+    let (frontier, verdicts, received): (Arc<dyn Frontier>, _, _) =
+        match join(data, settings, &politeness)? {
+            Some(shared) => {
+                // After a kill its leases are others'.
+                drop(received(&|_| false));
+                (shared.frontier, Some(shared.verdicts), None)
+            }
+            None => {
+                let disk = DiskFrontier::open(&data.frontier(), politeness)?;
+                // What is not known yet was met in the group that the kill undid.
+                let may_come = |url: &str| {
+                    let known = disk.knows(url).unwrap_or(true);
+                    !job.recrawl && (!known || disk.is_queued(url).unwrap_or(false))
+                };
+                let received = received(&may_come);
+                (Arc::new(disk), None, Some(Arc::new(received)))
+            }
+        };
     if job.recrawl && verdicts.is_some() {
         return Err(coded(USAGE, "--recrawl and --cluster do not go together yet"));
     }
@@ -108,18 +125,11 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     if let Some(verdicts) = verdicts {
         committer.share(verdicts)?;
     }
-    let fetcher = Fetcher::new(settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?)
-        .map_err(|error| coded(USAGE, error.to_string()))?;
+    committer.received.clone_from(&received);
+    let fetcher = Fetcher::new(reach).map_err(|error| coded(USAGE, error.to_string()))?;
     if let Some(address) = job.metrics {
         super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
     }
-    let received = Received::open(data.received())
-        .with_context(|| format!("{} cannot be read", data.received().display()))?;
-    if job.recrawl {
-        received.clear();
-    }
-    let received = Arc::new(received);
-    committer.received = Some(Arc::clone(&received));
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only == Some(true);
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
@@ -137,7 +147,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         rules: HostRules::default(),
         feeds: Arc::clone(&feeds),
         forgotten: committer.decisions().all_forgotten(),
-        received: Arc::clone(&received),
+        received: received.clone(),
         sitemaps: settings.no_sitemaps != Some(true),
         links_only,
         recrawl: job.recrawl || committer.recrawl,
@@ -218,7 +228,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
             Err(error)
         }
         None => {
-            if stop == Stop::Complete {
+            if let Some(received) = received.filter(|_| frontier.counts().queued == 0) {
                 received.clear();
             }
             data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;

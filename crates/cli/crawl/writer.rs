@@ -379,7 +379,9 @@ impl Writer {
                 Ok(())
             }
             Message::Claimed { lease, claim } => self.claimed(lease, &claim),
-            Message::Unchanged { lease, response } => self.committer.unchanged(&lease, &response),
+            Message::Unchanged { lease, response, time } => {
+                self.committer.unchanged(&lease, &response, time)
+            }
             Message::Page(page) => {
                 let lease = page.lease.as_ref().map(|lease| (lease.host.clone(), lease.entry.kind));
                 self.page(*page)?;

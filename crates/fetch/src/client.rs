@@ -253,20 +253,23 @@ impl Fetcher {
 
     /// A response that was kept on disk since it came, of about so many `bytes`: `read` gives it, and
     /// whether its body is wanted, which is decoded here. A large one waits for its turn, as one that
-    /// comes from a server does.
+    /// comes from a server does; one beyond the limit, which was another then, is none.
     ///
     /// # Errors
     /// As [`get`](Self::get), for its body alone.
     pub async fn restore(
         &self,
         bytes: usize,
-        read: impl FnOnce() -> Option<(Response, bool)>,
+        read: impl Future<Output = Option<(Response, bool)>>,
     ) -> Result<Option<Response>, Error> {
         let permit = match bytes > LARGE_BODY {
             true => Some(self.bodies.permit().await?),
             false => None,
         };
-        let Some((mut response, wanted)) = read() else { return Ok(None) };
+        let Some((mut response, wanted)) = read.await else { return Ok(None) };
+        if wanted && response.raw.len() > self.limits.max_body {
+            return Ok(None);
+        }
         let (body, permit) = match wanted {
             true => {
                 let encoding = response.header("content-encoding").map(str::to_owned);

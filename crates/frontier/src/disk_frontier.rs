@@ -104,6 +104,15 @@ impl DiskFrontier {
         Ok(frontier)
     }
 
+    /// Whether a URL in normal form waits, or is being worked on.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn is_queued(&self, url: &str) -> Result<bool> {
+        let state = self.usable()?;
+        self.has_queued(&state, url_key(url))
+    }
+
     fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
         let name = host_key(&entry.url);
         let index = self.host_index(state, &name);
@@ -148,7 +157,7 @@ impl DiskFrontier {
     }
 
     /// Whether the newest that is known of a URL is that it waits: the disk speaks last.
-    fn is_queued(&self, state: &State, key: UrlKey) -> Result<bool> {
+    fn has_queued(&self, state: &State, key: UrlKey) -> Result<bool> {
         let found = match state.uncommitted().find_map(|batch| batch.states.get(&key)) {
             Some(&fresh) => Some(fresh),
             None => self.disk.state(key)?,
@@ -246,7 +255,7 @@ impl Frontier for DiskFrontier {
         let key = url_key(entry.url.as_str());
         if !self.is_known(&mut state, key)? {
             state.seen.insert(key);
-        } else if self.is_queued(&state, key)? {
+        } else if self.has_queued(&state, key)? {
             return Ok(false);
         }
         self.enqueue(&mut state, key, entry);
