@@ -250,7 +250,13 @@ fn files_that_no_crawl_wrote_are_never_removed() {
     let demo = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
     assert!(text(&demo.stderr).contains("is not empty"), "{}", text(&demo.stderr));
+    // Nor what a crawl of this machine wrote, or one without seeds.
     let seeds = [server.url("/")];
+    let local = Bench::new();
+    assert_eq!(code(&local.crawl(&seeds, &[])), 0);
+    let demo = crawl().arg("demo").arg("--data").arg(local.data()).output().unwrap();
+    assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
+    assert_eq!(local.summary()["pages"]["fetched"], 1);
     let output = bench.crawl(&seeds, &["--fresh"]);
     assert_eq!(code(&output), 1, "{}", text(&output.stderr));
     assert_eq!(code(&bench.crawl(&seeds, &["--fresh", "--yes"])), 0);

@@ -38,6 +38,9 @@ fn the_demo_keeps_each_text_once() {
         assert_eq!(found.lines().count(), expected, "{query}: {found}");
     }
     assert!(bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "robots"));
+    // Its own folder it may write anew.
+    let output = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
 }
 
 #[test]

@@ -100,7 +100,7 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     urls.dedup();
     assert_eq!(urls.len(), all);
     bench.log("skipped.jsonl");
-    // The archive is readable to its end and holds each page once.
+    // The archive is readable to its end and holds each page once, near-duplicates too.
     let again = Bench::new();
     let output = crate::support::crawl()
         .arg("pages")
@@ -110,6 +110,7 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
         .output()
         .unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(outcome(&again).0, groups * copies);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ const VERSION: u32 = 2;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
 /// crawl's any more.
-const OWN: [&str; 13] = [
+const OWN: [&str; 14] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -29,7 +30,12 @@ const OWN: [&str; 13] = [
     "decisions.jsonl",
     "spool",
     "worker",
+    "demo",
 ];
+
+/// So often, and so long in between, a lock is tried that another process holds.
+const LOCK_TRIES: u32 = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(20);
 
 /// `crawl.toml`.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -57,7 +63,18 @@ impl DataDir {
         let path = root.join("LOCK");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
         let lock = lock.map_err(|error| unwritable(&path, &error))?;
-        match lock.try_lock() {
+        let mut tries = LOCK_TRIES;
+        let locked = loop {
+            match lock.try_lock() {
+                // `status` holds it for a moment.
+                Err(TryLockError::WouldBlock) if tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(LOCK_WAIT);
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(coded(

@@ -47,11 +47,12 @@ impl Settings {
     pub(crate) fn page_limits(&self) -> Result<hapax_extract::Limits> {
         let default = hapax_extract::Limits::default();
         let parse = hapax_extract::ParseLimits::default();
+        let url_bytes = self.max_url_length.unwrap_or(default.max_url_bytes);
         let max_time = self.max_parse_time.as_deref().map(parse_duration).transpose()?;
         Ok(hapax_extract::Limits {
             max_links: self.max_links.unwrap_or(default.max_links),
             // Twice that of the frontier, which says of a URL that is too long that it was left out.
-            max_url_bytes: 2 * self.max_url_length.unwrap_or(default.max_url_bytes),
+            max_url_bytes: url_bytes.saturating_mul(2),
             agent: self.agent().1,
             parse: hapax_extract::ParseLimits {
                 max_depth: self.max_nesting.unwrap_or(parse.max_depth),

@@ -77,7 +77,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         parts.push(Part { name: "pages", result: check_warc(&pages) });
     }
     let frontier = data.join("frontier");
-    if frontier.exists() {
+    // That of a worker in a cluster holds none.
+    if DiskFrontier::is_there(&frontier) {
         let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
         let result = match opened {
             Err(error @ hapax_frontier::Error::Locked(_)) => return Err(error.into()),

@@ -19,17 +19,14 @@ use crate::settings::Settings;
 /// Bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;
 
-/// Whether an earlier demo wrote this folder.
-fn is_demo(data: &DataDir) -> Result<bool> {
-    let local = |seed: &String| seed.starts_with("http://127.0.0.1:");
-    Ok(data.saved()?.is_some_and(|saved| saved.seeds.iter().all(local)))
-}
+/// Lies in a folder that a demo wrote, and may write anew.
+const MARK: &str = "demo";
 
 pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     let folder = data
         .unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
     let data = DataDir::open(&folder)?;
-    if !data.is_empty()? && !is_demo(&data)? {
+    if !data.is_empty()? && !data.root().join(MARK).exists() {
         let folder = folder.display();
         return Err(coded(
             USAGE,
@@ -37,6 +34,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         ));
     }
     data.clear()?;
+    data.replace(MARK, b"")?;
     let mut listeners = Vec::new();
     for _ in HOSTS {
         listeners.push(TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback is free")?);

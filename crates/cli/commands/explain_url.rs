@@ -109,7 +109,7 @@ impl Judge {
             .map_err(|error| coded(USAGE, error.to_string()))?;
         // A crawl at work holds both; then only what needs neither is said.
         let frontier = data
-            .filter(|data| data.join("frontier").is_dir())
+            .filter(|data| DiskFrontier::is_there(&data.join("frontier")))
             .and_then(|data| DiskFrontier::open(&data.join("frontier"), Default::default()).ok());
         let options = hapax_dedup::Options {
             recipe: settings.recipe()?.name().to_owned(),

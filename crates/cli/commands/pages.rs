@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use hapax_fetch::warc::{Reader, http_parts, parse_time};
+use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_body_within};
 use url::Url;
 
@@ -199,6 +199,12 @@ impl Line {
             let resource = match record.header("warc-type") {
                 Some("response") => false,
                 Some("resource") => true,
+                // Our own hold the whole response of a near-duplicate.
+                Some("revisit")
+                    if record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE) =>
+                {
+                    false
+                }
                 _ => continue,
             };
             let time = record.header("warc-date").and_then(parse_time);

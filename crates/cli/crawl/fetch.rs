@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Frontier, Lease, url_key};
+use hapax_frontier::{EntryKind, Frontier, Lease, UrlLimits, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
@@ -96,6 +96,8 @@ const MAX_ATTEMPTS: u8 = 2;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What could be the last page of a budget is waited for in steps of this.
 const BUDGET_WAIT: Duration = Duration::from_millis(50);
+/// What is said of the page that was one too many.
+const GIVEN_UP: &str = "; the host is given up for this run";
 /// Under this name the frontier remembers by what a stored copy is known.
 pub(super) const VALIDATORS: &str = "validators";
 /// Bytes of each of them.
@@ -110,6 +112,7 @@ pub(super) struct Shared {
     pub(super) agent: String,
     pub(super) page_limits: hapax_extract::Limits,
     pub(super) sitemap_limits: SitemapLimits,
+    pub(super) url_limits: UrlLimits,
     pub(super) recipe: Recipe,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
@@ -276,8 +279,16 @@ fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Er
         let (reason, detail) = (error.reason(), error.to_string());
         return Message::Defer { lease, reason, detail, failure: true };
     }
-    shared.frontier.free(&lease, took, Instant::now());
-    Message::Skip { lease, reason: error.reason(), detail: error.to_string() }
+    let mut detail = error.to_string();
+    if error.kind() == hapax_fetch::Kind::Tls {
+        // So it is with all pages of the host.
+        if shared.frontier.free_failed(&lease, Instant::now()) {
+            detail.push_str(GIVEN_UP);
+        }
+    } else {
+        shared.frontier.free(&lease, took, Instant::now());
+    }
+    Message::Skip { lease, reason: error.reason(), detail }
 }
 
 async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message {
@@ -295,7 +306,7 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         // The page is given up; so is the host, if it goes on like this.
         let down = shared.frontier.free_failed(&lease, Instant::now());
         let reason = if status == 429 { "http-4xx" } else { "http-5xx" };
-        let more = if down { "; the host is given up for this run" } else { "" };
+        let more = if down { GIVEN_UP } else { "" };
         return Message::Skip { lease, reason, detail: format!("status {status}{more}") };
     }
     if status == 304 && asked_if_changed {

@@ -33,11 +33,20 @@ impl Patterns {
     pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
         let pattern = pattern(url);
         if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&pattern) {
-            return;
+            self.forget_the_rare();
         }
         let seen = self.0.entry(pattern).or_default();
         seen.pages += 1;
         seen.discarded += u64::from(discarded);
+    }
+
+    /// Makes room: what was seen least goes.
+    fn forget_the_rare(&mut self) {
+        let mut least = 1;
+        while self.0.len() > MAX_PATTERNS / 2 {
+            self.0.retain(|_, seen| seen.pages > least);
+            least *= 2;
+        }
     }
 
     /// Why a URL is not worth fetching, if it is not.
@@ -117,9 +126,15 @@ mod tests {
     #[test]
     fn patterns_are_bounded() {
         let mut patterns = Patterns::default();
-        for i in 0..MAX_PATTERNS * 2 {
+        for i in 0..MAX_PATTERNS * 3 {
             patterns.saw(&url(&format!("http://a{i}.example/")), true);
+            assert!(patterns.0.len() <= MAX_PATTERNS);
+            // Seen again and again, whatever comes beside it.
+            if i % 10 == 0 {
+                patterns.saw(&url("http://late.example/print/x"), true);
+            }
         }
-        assert_eq!(patterns.0.len(), MAX_PATTERNS);
+        let late = url("http://late.example/print/y");
+        assert!(patterns.leaves_out(&late, MIN_HOST_PAGES).is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Entry, Lease, host_key};
+use hapax_frontier::{Entry, Lease, UrlLimits, host_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -145,7 +145,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         shared.frontier.set_delay(&lease.host, delay);
     }
     if shared.sitemaps {
-        for map in sitemaps(&rules, &lease.entry.url) {
+        for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits) {
             if let Err(error) = shared.frontier.push(Entry::sitemap(map, 0)) {
                 tracing::warn!("{error}");
             }
@@ -155,11 +155,10 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
 }
 
 /// The sitemaps of a host: those it names, as far as they lie on it, or the usual place.
-fn sitemaps(rules: &Robots, url: &Url) -> Vec<Url> {
+fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> Vec<Url> {
     let host = host_key(url);
-    let limits = hapax_frontier::UrlLimits::default();
     let named = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
-    let named = named.filter_map(|map| hapax_frontier::normalize(&map, &limits).ok());
+    let named = named.filter_map(|map| hapax_frontier::normalize(&map, limits).ok());
     let named: Vec<Url> = named.filter(|map| host_key(map) == host).collect();
     if rules.sitemaps.is_empty() {
         return url.join(USUAL_SITEMAP).ok().into_iter().collect();

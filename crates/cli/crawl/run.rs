@@ -46,7 +46,7 @@ pub(crate) struct Job {
 
 /// Redirects in a row.
 const MAX_REDIRECTS: u8 = 5;
-/// The frontier counts no further.
+/// The frontier counts to 63.
 const MOST_REDIRECTS: u8 = 50;
 /// A host that fails is left alone for ten times the delay at first, but within these.
 const SHORTEST_BREAK: Duration = Duration::from_millis(200);
@@ -140,6 +140,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         agent: settings.agent().1,
         page_limits: settings.page_limits()?,
         sitemap_limits: settings.sitemap_limits()?,
+        url_limits: settings.url_limits(),
         recipe: settings.recipe()?,
         ignore_robots: settings.ignore_robots(),
         delay: settings.delay()?,

@@ -20,18 +20,22 @@ pub(crate) fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
     let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
-        std::io::stdin().take(MAX_BYTES).read_to_end(&mut bytes)
+        std::io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
+        std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| coded(USAGE, format!("cannot read the seeds in {name}: {error}")))?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
-        let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(MAX_BYTES);
+        let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(MAX_BYTES + 1);
         unpacked
             .read_to_end(&mut plain)
             .map_err(|error| coded(USAGE, format!("{name} cannot be unpacked: {error}")))?;
         bytes = plain;
+    }
+    if bytes.len() as u64 > MAX_BYTES {
+        let limit = MAX_BYTES >> 20;
+        return Err(coded(USAGE, format!("{name} is larger than {limit} MiB: split it")));
     }
     let text = String::from_utf8_lossy(&bytes);
     parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name, limits)

@@ -328,9 +328,9 @@ impl Writer {
             }
             Message::Defer { lease, reason, detail, failure } => {
                 if lease.entry.kind == EntryKind::Probe {
-                    self.frontier.free(&lease, Duration::ZERO, Instant::now());
+                    let down = self.frontier.free_failed(&lease, Instant::now());
                     self.committer.finish(Some(&lease));
-                    return Ok(());
+                    return if down { self.host_down(&lease.entry.url) } else { Ok(()) };
                 }
                 let down = self.frontier.defer(&lease, failure, Instant::now());
                 self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;

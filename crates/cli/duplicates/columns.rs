@@ -5,13 +5,11 @@ use std::io::Write;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use unicode_width::UnicodeWidthChar;
 
-use super::diff::{Piece, diff};
+use super::diff::{Piece, deadline, diff};
 use crate::output::escape;
 
 /// Lines of context around a change.
 const CONTEXT: usize = 1;
-/// Beyond this time the rest is shown as changed.
-const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
 
 /// How texts are laid out.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +35,8 @@ impl Columns {
         let (left, right) = ("kept", "discarded");
         writeln!(out, "{left:<width$} | {right}", width = self.width)?;
         writeln!(out, "{}-+-{}", "-".repeat(self.width), "-".repeat(self.width))?;
-        let deadline = Some(std::time::Instant::now() + MAX_TIME);
-        let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, deadline);
+        let deadline = deadline();
+        let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, Some(deadline));
         let last = ops.len().saturating_sub(1);
         for (number, op) in ops.iter().enumerate() {
             let (a, b) = (op.old_range(), op.new_range());
@@ -51,7 +49,7 @@ impl Columns {
                 let (mut left, mut right) = (Vec::new(), Vec::new());
                 let one = |lines: &[&str]| lines.get(at).copied().unwrap_or_default().to_owned();
                 let (one_old, one_new) = (one(a), one(b));
-                for piece in diff(&one_old, &one_new) {
+                for piece in diff(&one_old, &one_new, deadline) {
                     match piece {
                         Piece::Both(text) => {
                             left.push((false, text.to_owned()));

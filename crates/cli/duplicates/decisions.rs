@@ -48,7 +48,7 @@ pub(crate) struct Decision {
     /// The number the other page had until here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) old_id: Option<u64>,
-    /// `person`, `survivor` or `recheck`.
+    /// `person`, `survivor`, `recheck` or `crawl`.
     pub(crate) by: String,
 }
 
@@ -203,8 +203,9 @@ impl Decisions {
     /// The page that stands for `id` now.
     pub(crate) fn survivor(&self, id: u64) -> Option<(u64, &str)> {
         let mut now = self.replaced.get(&id)?;
-        // Each replacement has a higher number: this ends.
-        while let Some(next) = self.replaced.get(&now.0) {
+        // A log that was written by hand may go round in a circle.
+        for _ in 0..self.replaced.len() {
+            let Some(next) = self.replaced.get(&now.0) else { break };
             now = next;
         }
         Some((now.0, &now.1))

@@ -1,5 +1,7 @@
 //! How two texts differ, by word, in Chinese and Japanese by character.
 
+use std::time::{Duration, Instant};
+
 use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 
 /// A stretch of text, on one side or on both.
@@ -10,21 +12,25 @@ pub(crate) enum Piece<'a> {
     New(&'a str),
 }
 
-/// Beyond this time the rest is shown as changed.
-const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
+/// Two texts are compared for so long; what is left then is shown as changed.
+const MAX_TIME: Duration = Duration::from_millis(500);
 /// Bytes of each text that are compared.
 const MAX_TEXT: usize = 400_000;
+
+/// When a comparison that begins now must have come to its end.
+pub(crate) fn deadline() -> Instant {
+    Instant::now() + MAX_TIME
+}
 
 /// The pieces of both texts, in order.
 ///
 /// # References
 /// E. W. Myers, "An O(ND) difference algorithm", 1986, by the crate `similar`.
-pub(crate) fn diff<'a>(old: &'a str, new: &'a str) -> Vec<Piece<'a>> {
+pub(crate) fn diff<'a>(old: &'a str, new: &'a str, deadline: Instant) -> Vec<Piece<'a>> {
     let cut = |text: &'a str| text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or_default();
     let (a, b) = (words(cut(old)), words(cut(new)));
-    let deadline = Some(std::time::Instant::now() + MAX_TIME);
     let mut pieces: Vec<(ChangeTag, &'a str)> = Vec::new();
-    for op in capture_diff_slices_deadline(Algorithm::Myers, &a, &b, deadline) {
+    for op in capture_diff_slices_deadline(Algorithm::Myers, &a, &b, Some(deadline)) {
         for change in op.iter_changes(&a, &b) {
             pieces.push((change.tag(), change.value()));
         }
@@ -88,20 +94,20 @@ mod tests {
     fn words_differ_in_english_and_characters_in_chinese() {
         use Piece::{Both, New, Old};
         assert_eq!(
-            diff("the old river rose", "the new river rose"),
+            diff("the old river rose", "the new river rose", deadline()),
             [Both("the "), Old("old"), New("new"), Both(" river rose")]
         );
         assert_eq!(
-            diff("北京大学很好", "北京中学很好"),
+            diff("北京大学很好", "北京中学很好", deadline()),
             [Both("北京"), Old("大"), New("中"), Both("学很好")]
         );
-        assert_eq!(diff("", ""), []);
+        assert_eq!(diff("", "", deadline()), []);
     }
 
     proptest! {
         #[test]
         fn pieces_make_up_both_texts(old in "[ab 中文\n.]{0,60}", new in "[ab 中文\n.]{0,60}") {
-            let pieces = diff(&old, &new);
+            let pieces = diff(&old, &new, deadline());
             let side = |wanted: bool| -> String {
                 pieces.iter().map(|piece| match *piece {
                     Piece::Both(text) => text,
@@ -112,5 +118,18 @@ mod tests {
             prop_assert_eq!(&side(false), &old);
             prop_assert_eq!(&side(true), &new);
         }
+    }
+
+    #[test]
+    fn what_is_left_at_the_deadline_is_changed() {
+        let text = |seed: u64| -> String {
+            (0..40_000u64).map(|i| format!("{} ", i.wrapping_mul(seed) % 9_973)).collect()
+        };
+        let (old, new) = (text(7), text(11));
+        let started = Instant::now();
+        let pieces = diff(&old, &new, started);
+        assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+        let changed = pieces.iter().filter(|piece| !matches!(piece, Piece::Both(_))).count();
+        assert!(changed >= 2);
     }
 }

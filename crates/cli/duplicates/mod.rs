@@ -11,7 +11,7 @@ mod texts;
 
 pub(crate) use columns::Columns;
 pub(crate) use decisions::{Action, Decision, Decisions, Forgotten};
-pub(crate) use diff::{Piece, diff};
+pub(crate) use diff::{Piece, deadline, diff};
 pub(crate) use filter::{Filter, KINDS, Order};
 pub(crate) use rows::{Row, Rows};
 pub(crate) use spool::{Answer, Request, Spool, submit};

@@ -41,7 +41,7 @@ pub(crate) struct Row {
 
 /// No number.
 pub(crate) const NONE: u64 = u64::MAX;
-/// "HAPXROWS", and the version in the last byte.
+/// The version is the last byte.
 const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
 const HEAD: usize = 40;
 const WIDTH: usize = 62;

@@ -1,21 +1,21 @@
 //! Two texts side by side in HTML, what differs marked by word.
 
+use std::time::Instant;
+
 use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::duplicates::{Piece, diff};
+use crate::duplicates::{Piece, deadline, diff};
 use crate::output::escape;
 
-/// Beyond this time the rest is shown as changed.
-const MAX_TIME: std::time::Duration = std::time::Duration::from_millis(500);
 /// Equal lines in a row that are shown; more are folded away.
 const CONTEXT: usize = 2;
 
 /// The kept text on the left, the discarded one on the right.
 pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
     let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
-    let deadline = Some(std::time::Instant::now() + MAX_TIME);
-    let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, deadline);
+    let deadline = deadline();
+    let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, Some(deadline));
     html! {
         div.diff role="table" aria-label="The two texts side by side" {
             div.row.head role="row" {
@@ -29,7 +29,7 @@ pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
                     (equal(b))
                 } @else {
                     @for at in 0..a.len().max(b.len()) {
-                        (changed(a.get(at).copied().unwrap_or_default(), b.get(at).copied().unwrap_or_default()))
+                        (changed(a.get(at).copied().unwrap_or_default(), b.get(at).copied().unwrap_or_default(), deadline))
                     }
                 }
             }
@@ -53,8 +53,8 @@ fn equal(lines: &[&str]) -> Markup {
     }
 }
 
-fn changed(old: &str, new: &str) -> Markup {
-    let pieces = diff(old, new);
+fn changed(old: &str, new: &str, deadline: Instant) -> Markup {
+    let pieces = diff(old, new, deadline);
     html! {
         div.row.changed role="row" {
             div role="cell" {

@@ -76,7 +76,7 @@ impl fmt::Display for Error {
             }
             Self::Version { path, expected, got } => write!(
                 f,
-                "{}: written in format {got}, this program reads format {expected}: \
+                "{}: written in format {got}, this program writes format {expected} and reads the one before: \
                  use the program that wrote it, or start in a new folder",
                 path.display()
             ),

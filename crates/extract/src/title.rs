@@ -26,10 +26,12 @@ impl Document {
 /// that says something else belongs to the comments or to the template.
 const SITE_WORDS: usize = 4;
 
+/// What stands between a page's title and its site's name.
+const JOINTS: [&str; 7] = [" - ", " :: ", " | ", " – ", " — ", " · ", " » "];
+
 /// The title without the site's name: titles begin with what is their own, but where the heading
 /// speaks of a later part and not of the first, which is short.
 fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
-    const JOINTS: [&str; 7] = [" - ", " :: ", " | ", " – ", " — ", " · ", " » "];
     let mut parts = vec![title];
     for joint in JOINTS {
         parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
@@ -95,7 +97,6 @@ fn without_section(text: &str) -> &str {
 /// the site's own name, which ends the title of each of its pages. Where the title knows nothing of
 /// it, as of one over the comments, the first of those that the title knows best.
 pub(crate) fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
-    const JOINTS: [&str; 6] = [" - ", " | ", " – ", " — ", " · ", " » "];
     let title = page.title.trim();
     let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
     let site = site.min_by_key(|site| site.len()).unwrap_or_default();

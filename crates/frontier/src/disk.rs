@@ -165,16 +165,20 @@ impl Disk {
         })
     }
 
-    /// The first `limit` queued entries of a host from sequence `from` on.
-    pub(crate) fn queue(&self, host: u64, from: u64, limit: usize) -> Result<Vec<(u64, Entry)>> {
+    /// The first `limit` rows of a host's queue from sequence `from` on; `None` for one that is no
+    /// entry.
+    pub(crate) fn queue(
+        &self,
+        host: u64,
+        from: u64,
+        limit: usize,
+    ) -> Result<Vec<(u64, Option<Entry>)>> {
         self.read(|txn| {
             let table = txn.open_table(QUEUE)?;
             let mut entries = Vec::new();
             for row in table.range((host, from)..=(host, u64::MAX))?.take(limit) {
                 let (key, value) = row?;
-                if let Some(entry) = Entry::decode(value.value()) {
-                    entries.push((key.value().1, entry));
-                }
+                entries.push((key.value().1, Entry::decode(value.value())));
             }
             Ok(entries)
         })

@@ -46,6 +46,9 @@ struct State {
     next_sequence: u64,
 }
 
+/// What the folder of a frontier holds.
+const FILE: &str = "frontier.redb";
+
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// # Complexity
@@ -62,6 +65,11 @@ pub struct DiskFrontier {
 }
 
 impl DiskFrontier {
+    /// Whether `folder` holds a frontier.
+    pub fn is_there(folder: &Path) -> bool {
+        folder.join(FILE).is_file()
+    }
+
     /// Opens or creates the frontier in `folder`.
     ///
     /// # Errors
@@ -69,7 +77,7 @@ impl DiskFrontier {
     pub fn open(folder: &Path, options: Options) -> Result<Self> {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
-        let disk = Disk::open(&folder.join("frontier.redb"))?;
+        let disk = Disk::open(&folder.join(FILE))?;
         let (per_host, last) = disk.queued()?;
         let stored = |name| -> Result<u64> {
             let bytes = disk.meta(name)?.and_then(|v| v.try_into().ok());
@@ -198,8 +206,12 @@ impl DiskFrontier {
             (true, last) => Some(last.unwrap_or(from)),
             (false, _) => None,
         };
-        let fresh = entries.into_iter().map(|(sequence, entry)| (sequence, entry, 0));
-        host.queue.extend(fresh);
+        // What damage left of a row cannot be leased: it waits for ever.
+        let lost = entries.iter().filter(|(_, entry)| entry.is_none()).count() as u64;
+        host.deferred += lost;
+        state.deferred += lost;
+        let whole = entries.into_iter().filter_map(|(sequence, entry)| Some((sequence, entry?, 0)));
+        host.queue.extend(whole);
         Ok(())
     }
 

@@ -108,7 +108,7 @@ impl Writer {
     /// if it is known, and what is told of it (`metadata`, name and value), if that is anything.
     ///
     /// # Errors
-    /// From the file system. After an error the position is that of before.
+    /// From the file system. After an error the writer must be opened anew.
     pub fn append(
         &mut self,
         kind: &RecordKind,
