@@ -33,6 +33,8 @@ pub(super) enum Mode {
     Probe,
     /// Seen, and not queued.
     Mark,
+    /// Remembered under a name of its own, as no URL that is known.
+    Refuse,
 }
 
 impl Mode {
@@ -42,6 +44,7 @@ impl Mode {
             Self::Again => "a",
             Self::Probe => "p",
             Self::Mark => "m",
+            Self::Refuse => "r",
         }
     }
 }

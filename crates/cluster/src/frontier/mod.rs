@@ -103,12 +103,12 @@ impl ClusterFrontier {
     }
 
     /// Marks at once and waits for the answer: `true` if it was not known.
-    fn mark_now(&self, host: String, key: &str) -> Result<bool> {
+    fn mark_now(&self, mode: Mode, host: String, key: &str) -> Result<bool> {
         let key = url_key(key);
         if self.local().has_seen(key) {
             return Ok(false);
         }
-        let push = Push { mode: Mode::Mark, host, key: key as u64, entry: Vec::new() };
+        let push = Push { mode, host, key: key as u64, entry: Vec::new() };
         let new = calls::push_now(&self.shared.cluster, &self.shared.options, &push)?;
         self.local().saw(key);
         Ok(new)
@@ -189,12 +189,12 @@ impl Frontier for ClusterFrontier {
     }
 
     fn mark(&self, url: &Url) -> Result<bool> {
-        self.mark_now(host_key(url), url.as_str())
+        self.mark_now(Mode::Mark, host_key(url), url.as_str())
     }
 
     fn refuse(&self, url: &Url) -> Result<bool> {
         // A name of its own, which no URL has.
-        self.mark_now(host_key(url), &format!("refused {url}"))
+        self.mark_now(Mode::Refuse, host_key(url), &format!("refused {url}"))
     }
 
     fn knows(&self, url: &str) -> Result<bool> {

@@ -199,4 +199,5 @@ pub(crate) fn marks_refusals_and_notes_are_remembered(frontier: &dyn Frontier) {
     assert!(frontier.push_again(page(refused.as_str())).unwrap());
     frontier.commit(b"").unwrap();
     assert_eq!(next(frontier).entry.url, refused, "looked at again");
+    assert_eq!(frontier.counts().known, 2, "one marked, one queued");
 }
