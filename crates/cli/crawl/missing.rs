@@ -1,7 +1,7 @@
 //! Pages that say "not found" with status 200: each host is asked once for an address that does not
 //! exist, and what looks like the answer is no page.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use hapax_dedup::{SKETCH_SIZE, Sketch};
@@ -23,17 +23,29 @@ struct Answer {
     sketch: Option<Sketch>,
 }
 
-/// How each host says that there is nothing; `None` for those that were not asked, or say so well.
+/// How hosts say that there is nothing.
 #[derive(Debug, Default)]
-pub(super) struct MissingPages(HashMap<String, Option<Answer>>);
+pub(super) struct MissingPages {
+    /// `None` for those that were not asked, or say so well.
+    answers: HashMap<String, Option<Answer>>,
+    /// For which a probe was made in this run.
+    probed: HashSet<String>,
+}
 
 impl MissingPages {
-    /// An address on a page's host that does not exist.
-    pub(super) fn probe(page: &Url) -> Entry {
+    /// An address on a page's host that does not exist: the same in each run, so that the frontier knows
+    /// whether it was asked for. Once a run.
+    pub(super) fn probe(&mut self, page: &Url, host: &str) -> Option<Entry> {
+        if self.probed.len() >= MAX_HOSTS {
+            self.probed.clear();
+        }
+        if !self.probed.insert(host.to_owned()) {
+            return None;
+        }
         let mut url = page.clone();
         url.set_query(None);
-        url.set_path(&format!("/no-such-page-{:016x}", url_key(page.as_str()) as u64));
-        Entry { kind: EntryKind::Probe, ..Entry::page(url, 0) }
+        url.set_path(&format!("/no-such-page-{:016x}", url_key(host) as u64));
+        Some(Entry { kind: EntryKind::Probe, ..Entry::page(url, 0) })
     }
 
     /// Takes in a page that should not exist.
@@ -42,7 +54,7 @@ impl MissingPages {
         let mut note = digest.to_vec();
         note.extend(page.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
         frontier.note(host, NOTE, note);
-        self.0.insert(host.to_owned(), Some(Answer { digest, sketch: page.sketch }));
+        self.answers.insert(host.to_owned(), Some(Answer { digest, sketch: page.sketch }));
     }
 
     /// Whether a page looks like the answer of its host to an address that does not exist.
@@ -52,14 +64,14 @@ impl MissingPages {
         host: &str,
         page: &PageWork,
     ) -> Result<bool> {
-        if !self.0.contains_key(host) {
-            if self.0.len() >= MAX_HOSTS {
-                self.0.clear();
+        if !self.answers.contains_key(host) {
+            if self.answers.len() >= MAX_HOSTS {
+                self.answers.clear();
             }
             let note = frontier.note_of(host, NOTE)?;
-            self.0.insert(host.to_owned(), note.as_deref().and_then(read_note));
+            self.answers.insert(host.to_owned(), note.as_deref().and_then(read_note));
         }
-        let Some(Some(answer)) = self.0.get(host) else { return Ok(false) };
+        let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
         if page.basis.features.digest == Some(answer.digest) {
             return Ok(true);
         }

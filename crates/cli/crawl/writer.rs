@@ -491,8 +491,11 @@ impl Writer {
             self.patterns
                 .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
         }
-        if self.stats.host_pages(&host) == PROBE_AFTER && !self.links_only {
-            self.frontier.push(MissingPages::probe(&page.url))?;
+        if self.stats.host_pages(&host) >= PROBE_AFTER
+            && !self.links_only
+            && let Some(probe) = self.missing.probe(&page.url, &host)
+        {
+            self.frontier.push(probe)?;
         }
         Ok(())
     }

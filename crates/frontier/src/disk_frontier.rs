@@ -131,7 +131,10 @@ impl DiskFrontier {
         let sequence = state.next_sequence;
         state.next_sequence += 1;
         state.queued += 1;
-        state.batch.states.insert(key, UrlState::Queued);
+        // A probe that a kill lost may be pushed again.
+        if !probe {
+            state.batch.states.insert(key, UrlState::Queued);
+        }
         let head = head(state.hosts.len());
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.queued += 1;

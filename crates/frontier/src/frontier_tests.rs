@@ -410,6 +410,25 @@ fn after_a_failed_commit_everything_is_refused() {
 }
 
 #[test]
+fn a_probe_that_a_kill_lost_is_asked_again_and_one_that_was_answered_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = || Entry { kind: EntryKind::Probe, ..entry("http://a.example/no-such-page") };
+    for answered in [false, true] {
+        let frontier = open(folder.path(), 0);
+        assert!(frontier.push(probe()).unwrap(), "{answered}");
+        assert!(!frontier.push(probe()).unwrap());
+        let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() else { panic!("a lease") };
+        if answered {
+            frontier.done(&lease, Duration::ZERO, Instant::now());
+        }
+        frontier.commit(b"").unwrap();
+    }
+    let frontier = open(folder.path(), 0);
+    assert!(!frontier.push(probe()).unwrap());
+    assert_eq!(frontier.counts().queued, 0);
+}
+
+#[test]
 fn refusals_are_no_known_urls() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);
