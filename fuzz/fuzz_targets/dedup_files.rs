@@ -5,8 +5,10 @@ use std::sync::Arc;
 use hapax_dedup::{Directory, Fingerprint, MemDirectory, Options, Store};
 use libfuzzer_sys::fuzz_target;
 
-/// A file of a real store with the input's changes: what is behind the checksums is reached too.
-const SEGMENT: &[u8] = include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40");
+/// Formats that are read, each with a file of a real store. The input changes it: what is behind the
+/// checksums is reached too.
+const FORMATS: [(u8, &[u8]); 2] =
+    [(2, include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40")), (3, include_bytes!("../../crates/dedup/tests/golden/3/seg-3-0-40"))];
 
 fn put(dir: &MemDirectory, name: &str, bytes: &[u8]) {
     let mut out = dir.create(name).expect("memory");
@@ -20,19 +22,21 @@ fn manifest(body: &str) -> String {
 fuzz_target!(|input: &[u8]| {
     let Some((&kind, rest)) = input.split_first() else { return };
     let dir = MemDirectory::new();
+    let (format, segment) = FORMATS[usize::from(kind / 4 % 2)];
+    let head = format!("hapax-dedup {format}\nrecipe custom\n");
     match kind % 4 {
         0 => {
             let text = String::from_utf8_lossy(rest);
-            put(&dir, "MANIFEST", manifest(&format!("hapax-dedup 2\nrecipe custom\n{text}")).as_bytes());
+            put(&dir, "MANIFEST", manifest(&format!("{head}{text}")).as_bytes());
             put(&dir, "journal-1", rest);
         }
         1 => {
-            put(&dir, "MANIFEST", manifest("hapax-dedup 2\nrecipe custom\njournal 1").as_bytes());
+            put(&dir, "MANIFEST", manifest(&format!("{head}journal 1")).as_bytes());
             put(&dir, "journal-1", rest);
         }
         2 => {
             // Changes behind the checksums: the footer's fields, with the checksum made right again.
-            let mut bytes = SEGMENT.to_vec();
+            let mut bytes = segment.to_vec();
             let footer = bytes.len() - 24;
             for change in rest.chunks_exact(3) {
                 let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
@@ -44,14 +48,14 @@ fuzz_target!(|input: &[u8]| {
             let end = bytes.len() - 12;
             let crc = crc32fast::hash(&bytes[start..end]);
             bytes[end..end + 4].copy_from_slice(&crc.to_le_bytes());
-            let line = format!("hapax-dedup 2\nrecipe custom\njournal 1\nsegment seg-3-0-40 {} 0 40", bytes.len());
+            let line = format!("{head}journal 1\nsegment seg-3-0-40 {} 0 40", bytes.len());
             put(&dir, "MANIFEST", manifest(&line).as_bytes());
             put(&dir, "seg-3-0-40", &bytes);
         }
         _ => {
-            let line = format!("hapax-dedup 2\nrecipe custom\njournal 1\ndeleted deleted-1\nsegment seg-3-0-40 {} 0 40", SEGMENT.len());
+            let line = format!("{head}journal 1\ndeleted deleted-1\nsegment seg-3-0-40 {} 0 40", segment.len());
             put(&dir, "MANIFEST", manifest(&line).as_bytes());
-            put(&dir, "seg-3-0-40", SEGMENT);
+            put(&dir, "seg-3-0-40", segment);
             let mut bytes = b"HAPAXDEL".to_vec();
             bytes.extend(rest);
             let crc = crc32fast::hash(&bytes);
