@@ -271,6 +271,32 @@ fn files_that_no_crawl_wrote_are_never_removed() {
 }
 
 #[test]
+fn what_is_refused_is_not_saved_and_a_folder_without_a_crawl_is_no_empty_one() {
+    let server = small_site();
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    if cfg!(not(feature = "cluster")) {
+        let output = bench.crawl(&seeds, &["--cluster", "redis://127.0.0.1:1"]);
+        assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+        assert!(!bench.data().join("crawl.toml").exists());
+    }
+    std::fs::create_dir_all(bench.data()).unwrap();
+    for words in [&["duplicates", "list"][..], &["duplicates", "stats"], &["inspect"]] {
+        let output = crawl().args(words).arg("--data").arg(bench.data()).output().unwrap();
+        assert_eq!(code(&output), 1, "{words:?}");
+        assert!(text(&output.stderr).contains("holds no crawl"), "{words:?}");
+    }
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    // One that a program of another build saved can be taken back.
+    let path = bench.data().join("crawl.toml");
+    let saved = std::fs::read_to_string(&path).unwrap();
+    let cluster = "[settings]\ncluster = \"redis://127.0.0.1:1\"";
+    std::fs::write(&path, saved.replacen("[settings]", cluster, 1)).unwrap();
+    assert_eq!(code(&bench.crawl(&seeds, &["--cluster="])), 0);
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+}
+
+#[test]
 fn check_finds_damage_in_every_part() {
     let server = small_site();
     let bench = Bench::new();

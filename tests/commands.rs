@@ -41,6 +41,16 @@ fn the_demo_keeps_each_text_once() {
     // Its own folder it may write anew.
     let output = crawl().arg("demo").arg("--data").arg(bench.data()).output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    // Its log of what was skipped is one of the parts that `check` reads.
+    let path = bench.data().join("skipped.jsonl");
+    let log = std::fs::read_to_string(&path).unwrap();
+    let lines = format!("skipped   {} lines", log.lines().count());
+    assert!(bench.run(&["check"]).contains(&lines), "{}", bench.run(&["check"]));
+    let check = || crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+    std::fs::write(&path, log.replacen('{', "[", 1)).unwrap();
+    assert_eq!(code(&check()), 2);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(code(&check()), 2);
 }
 
 #[test]

@@ -219,6 +219,15 @@ pub(crate) fn must_exist(root: &Path) -> Result<()> {
     ))
 }
 
+/// A folder that no crawl, `dedup` or other program of ours wrote is one by mistake.
+pub(crate) fn must_hold_pages(root: &Path) -> Result<()> {
+    must_exist(root)?;
+    if ["crawl.toml", "dedup", "discarded.jsonl"].iter().any(|name| root.join(name).exists()) {
+        return Ok(());
+    }
+    Err(coded(USAGE, format!("{} holds no crawl", root.display())))
+}
+
 fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     coded(WRITE, format!("cannot write {}: {error}", path.display()))
 }

@@ -24,7 +24,7 @@ pub(crate) const HELP: &str = "Exit codes:
   0  complete (also when a finished crawl is run again)
   1  usage or configuration error
   2  the data directory is damaged, or of another version
-  3  stopped by a limit or by Ctrl-C; run the same command to go on
+  3  stopped by Ctrl-C or a limit; run the same command, or one with a larger limit, to go on
   4  no seed could be fetched: down, or refused by robots, scope or the address guard
   5  another process holds the data directory
   6  could not write (disk full, read-only, cluster lost); run the same command to go on
@@ -122,8 +122,8 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     match code {
         WRITE => Some(
-            "nothing that was committed is lost: mend that (make room), then run the same command \
-             to go on",
+            "nothing that was committed is lost: mend that (room on the disk, the right to write), then run the \
+             same command to go on",
         ),
         DAMAGED => Some(
             "nothing was changed: put a copy of the data directory back, or use another --data",

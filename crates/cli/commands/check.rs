@@ -29,6 +29,8 @@ struct Part {
 pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let mut parts = Vec::new();
+    // Its length is known by the store or, in a crawl, by the frontier.
+    let mut skipped = 0;
     let dedup = data.join("dedup");
     let saved = saved(data)?;
     if saved.is_none() && !dedup.exists() {
@@ -59,7 +61,10 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
                 parts.push(Part { name: "index", result: Err(coded(DAMAGED, "it is missing")) });
             }
             match serde_json::from_slice(&store.payload()) {
-                Ok(position) => parts.extend(check_logs(data, &position)),
+                Ok(position) => {
+                    skipped = skipped_length(&position);
+                    parts.extend(check_logs(data, &position));
+                }
                 // A store that no crawl has written.
                 Err(_) if store.payload().is_empty() => {}
                 Err(error) => {
@@ -82,12 +87,20 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
         let result = match opened {
             Err(error @ hapax_frontier::Error::Locked(_)) => return Err(error.into()),
-            opened => opened.map_err(Into::into).map(|frontier| {
+            Err(error) => Err(error.into()),
+            Ok(frontier) => {
+                let position = serde_json::from_slice(&frontier.payload()?).unwrap_or_default();
+                skipped = skipped.max(skipped_length(&position));
                 let counts = frontier.counts();
-                format!("{} URLs, {} of them queued", number(counts.known), number(counts.queued))
-            }),
+                let (known, queued) = (number(counts.known), number(counts.queued));
+                Ok(format!("{known} URLs, {queued} of them queued"))
+            }
         };
         parts.push(Part { name: "frontier", result });
+    }
+    if parts.iter().any(|part| part.name == "decisions") {
+        let result = check_log(&data.join("skipped.jsonl"), skipped);
+        parts.push(Part { name: "skipped", result });
     }
     report(&parts, json)
 }
@@ -121,10 +134,14 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
 }
 
+fn skipped_length(position: &Value) -> u64 {
+    position["skipped"].as_u64().unwrap_or(0)
+}
+
 /// The logs and the archive as far as the store's last commit knows them.
 fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
     let said = |name: &str| position[name].as_u64().unwrap_or(0);
-    let mut parts: Vec<Part> = ["discarded", "decisions", "skipped"]
+    let mut parts: Vec<Part> = ["discarded", "decisions"]
         .into_iter()
         .map(|name| {
             let path = data.join(format!("{name}.jsonl"));

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -79,12 +79,15 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     if !common.quiet {
         print_summary(&summary, false)?;
         let data = shown(&folder);
+        // By `cargo run` it is not installed.
+        let crawl = std::env::args().next().unwrap_or_else(|| "crawl".to_owned());
+        let crawl = shown(Path::new(&crawl));
         writeln!(out, "\nTry next:")?;
-        writeln!(out, "  crawl search lighthouse --data {data}")?;
-        writeln!(out, "  crawl search 北京 --data {data}")?;
-        writeln!(out, "  crawl duplicates list --data {data}")?;
-        writeln!(out, "  crawl inspect --data {data}       the same in a browser")?;
-        writeln!(out, "  crawl --seeds seeds.txt          your own seeds, one URL a line")?;
+        writeln!(out, "  {crawl} search lighthouse --data {data}")?;
+        writeln!(out, "  {crawl} search 北京 --data {data}")?;
+        writeln!(out, "  {crawl} duplicates list --data {data}")?;
+        writeln!(out, "  {crawl} inspect --data {data}       the same in a browser")?;
+        writeln!(out, "  {crawl} --seeds seeds.txt          your own seeds, one URL a line")?;
     }
     Ok(summary.code())
 }

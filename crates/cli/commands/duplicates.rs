@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Data, DataDirs, ListArgs};
 use crate::crawl::Discarded;
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{Order, Row, Rows};
 use crate::exit::COMPLETE;
 use crate::output::{bytes, line, number};
@@ -56,7 +56,7 @@ pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
 
 /// The whole log, into a file or to stdout.
 pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8> {
-    must_exist(&data.data)?;
+    must_hold_pages(&data.data)?;
     let rows = Rows::open(&data.data)?;
     let mut out: Box<dyn Write> = match output {
         Some(path) if path != Path::new("-") => Box::new(BufWriter::new(
@@ -82,7 +82,7 @@ struct Opened<'a> {
 
 fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
     let open = |data: &'_ PathBuf| {
-        must_exist(data)?;
+        must_hold_pages(data)?;
         Rows::open(data)
     };
     dirs.dirs.iter().map(|data| Ok(Opened { data, rows: open(data)? })).collect()

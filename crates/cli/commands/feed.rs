@@ -15,7 +15,7 @@ use url::Url;
 
 use super::feed_file::{self, Filter, Writer};
 use crate::crawl::{CLAIM, HASH, TRUST};
-use crate::data::{DataDir, must_exist};
+use crate::data::{DataDir, must_hold_pages};
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::number;
@@ -25,7 +25,7 @@ const GROUP: u64 = 50_000;
 
 /// Writes what was found, by host, and beside it a filter of the URLs.
 pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
-    must_exist(data)?;
+    must_hold_pages(data)?;
     let rows = Rows::open(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let mut hosts: BTreeMap<&str, Vec<_>> = BTreeMap::new();

@@ -79,6 +79,8 @@ pub(super) fn resume(
 ) -> Result<Summary> {
     let saved = data.saved()?.unwrap_or_default();
     let mut settings = flags.or(saved.settings);
+    // An empty address takes back the one that was saved.
+    settings.cluster = settings.cluster.filter(|address| !address.is_empty());
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));

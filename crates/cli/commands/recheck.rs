@@ -10,7 +10,7 @@ use serde_json::json;
 use super::change::alone;
 use crate::args::RecheckArgs;
 use crate::crawl::Committer;
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{Request, Rows, Texts};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{escape, line, number};
@@ -27,7 +27,7 @@ struct Change {
 
 pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let data = &args.data.data;
-    must_exist(data)?;
+    must_hold_pages(data)?;
     let Some((folder, mut committer, settings)) = alone(data)? else {
         return Err(coded(
             LOCKED,
@@ -92,6 +92,16 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     }
     committer.close()?;
     if !args.json {
+        let left = kept.saturating_sub(FEW as u64) + discarded.saturating_sub(FEW as u64);
+        if left > 0 {
+            writeln!(out, "... and {} more: --json", number(left))?;
+        }
+        if changes.is_empty() && args.similarity.is_some() && args.similarity_same_host.is_none() {
+            writeln!(
+                out,
+                "--similarity is for pages of two hosts, --similarity-same-host for those of one."
+            )?;
+        }
         let done =
             if args.apply { "" } else { "; nothing was changed, --apply does it without fetching" };
         writeln!(

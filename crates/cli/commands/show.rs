@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::duplicates::json_row;
 use crate::crawl::Discarded;
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{Columns, Row, Rows, Texts, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{colour, line};
@@ -36,7 +36,7 @@ fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row,
 }
 
 pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
-    dirs.iter().try_for_each(|data| must_exist(data))?;
+    dirs.iter().try_for_each(|data| must_hold_pages(data))?;
     let (data, rows, (found, entry)) = find(page, dirs)?;
     let texts = Texts::open(data);
     let elsewhere = || {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{KINDS, Rows};
 use crate::exit::COMPLETE;
 use crate::output::{bytes, line, number};
@@ -144,7 +144,7 @@ impl LogStats {
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let mut stats: Option<LogStats> = None;
     for data in dirs {
-        must_exist(data)?;
+        must_hold_pages(data)?;
         let one = LogStats::of(&Rows::open(data)?);
         stats = Some(match stats {
             Some(stats) => stats.and(one),

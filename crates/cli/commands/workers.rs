@@ -4,10 +4,7 @@ use anyhow::Result;
 
 #[cfg(not(feature = "cluster"))]
 pub(super) fn run(_: bool, _: String, _: Option<String>) -> Result<u8> {
-    Err(crate::exit::coded(
-        crate::exit::USAGE,
-        "--cluster: this program was built without it: cargo install --features cluster",
-    ))
+    Err(crate::exit::coded(crate::exit::USAGE, crate::crawl::WITHOUT))
 }
 
 #[cfg(feature = "cluster")]

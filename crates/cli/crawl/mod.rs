@@ -37,6 +37,8 @@ pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
 pub(crate) use rules::{Rules, names_host};
 pub(crate) use run::{Job, check_settings, crawl};
 pub(crate) use seeds::read_seeds;
+#[cfg(not(feature = "cluster"))]
+pub(crate) use shared::WITHOUT;
 #[cfg(feature = "cluster")]
 pub(crate) use shared::connect;
 pub(crate) use stats::Stats;

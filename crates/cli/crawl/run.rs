@@ -63,6 +63,10 @@ pub(super) const QUEUE_KIB: u32 = 16 << 10;
 /// # Errors
 /// The first setting that cannot be used, with what to write instead.
 pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
+    #[cfg(not(feature = "cluster"))]
+    if settings.cluster.as_deref().is_some_and(|address| !address.is_empty()) {
+        return Err(coded(USAGE, super::shared::WITHOUT));
+    }
     settings.policy()?;
     settings.delay()?;
     settings.recipe()?;

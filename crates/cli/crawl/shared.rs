@@ -106,6 +106,11 @@ pub(crate) fn connect(
     cluster.map(Some).map_err(|error| coded(USAGE, error.to_string()))
 }
 
+/// What is said where a cluster is asked for.
+#[cfg(not(feature = "cluster"))]
+pub(crate) const WITHOUT: &str = "--cluster: this program was built without it: \
+    cargo install --path . --locked --features cluster (or --cluster= to go on without)";
+
 #[cfg(not(feature = "cluster"))]
 pub(super) fn join(
     _: &DataDir,
@@ -114,10 +119,7 @@ pub(super) fn join(
 ) -> Result<Option<Shared>> {
     match &settings.cluster {
         None => Ok(None),
-        Some(_) => Err(coded(
-            USAGE,
-            "--cluster: this program was built without it: cargo install --features cluster",
-        )),
+        Some(_) => Err(coded(USAGE, WITHOUT)),
     }
 }
 

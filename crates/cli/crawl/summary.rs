@@ -196,7 +196,11 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
     writeln!(out, "  what was skipped   {data}/skipped.jsonl")?;
     if summary.stopped.is_some() && !running {
-        writeln!(out, "\n  Run the same command again to go on.")?;
+        let limit = summary.stopped.as_deref().and_then(|why| why.strip_suffix(" is reached"));
+        match limit.filter(|limit| *limit != "--time-limit") {
+            Some(limit) => writeln!(out, "\n  Run it again with a larger {limit} to go on.")?,
+            None => writeln!(out, "\n  Run the same command again to go on.")?,
+        }
     }
     Ok(())
 }

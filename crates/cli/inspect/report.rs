@@ -8,7 +8,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use super::page::{pair, texts};
 use super::views::summary;
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{Rows, Texts};
 use crate::exit::{COMPLETE, WRITE, coded};
 use crate::output::{bytes, escape, number};
@@ -17,7 +17,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// Writes the report; it loads nothing from anywhere.
 pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
-    must_exist(data)?;
+    must_hold_pages(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let rows = Rows::open(data)?;
     let policy = settings.policy()?;

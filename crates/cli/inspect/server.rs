@@ -19,7 +19,7 @@ use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
 use super::views::{error_page, overview};
 use crate::commands::change::change;
-use crate::data::must_exist;
+use crate::data::must_hold_pages;
 use crate::duplicates::{Request as Change, Rows};
 use crate::exit::{COMPLETE, USAGE, coded};
 
@@ -41,7 +41,7 @@ pub(super) struct App {
 
 /// Serves until Ctrl-C.
 pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> {
-    must_exist(data)?;
+    must_hold_pages(data)?;
     if !listen.ip().is_loopback() {
         return Err(coded(
             USAGE,
