@@ -257,6 +257,15 @@ fn files_that_no_crawl_wrote_are_never_removed() {
     let demo = crawl().arg("demo").arg("--data").arg(local.data()).output().unwrap();
     assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
     assert_eq!(local.summary()["pages"]["fetched"], 1);
+    // Somebody's own folders may have any name.
+    let project = Bench::new();
+    for name in ["hapax-demo", "demo", "pages"] {
+        std::fs::create_dir_all(project.data().join(name)).unwrap();
+        write(&project.data().join(name).join("own.txt"), "mine");
+    }
+    let demo = crawl().arg("demo").arg("--data").arg(project.data()).output().unwrap();
+    assert_eq!(code(&demo), 1, "{}", text(&demo.stderr));
+    assert!(project.data().join("pages/own.txt").exists());
     let output = bench.crawl(&seeds, &["--fresh"]);
     assert_eq!(code(&output), 1, "{}", text(&output.stderr));
     assert_eq!(code(&bench.crawl(&seeds, &["--fresh", "--yes"])), 0);

@@ -540,3 +540,43 @@ fn a_person_is_asked_once_whom_webmasters_may_ask() {
     assert!(saved.contains("contact = \"me@a.example\""), "{saved}");
     assert!(!on_terminal().contains("Whom may webmasters ask"));
 }
+
+#[test]
+fn a_host_that_refuses_tls_is_given_up_and_not_asked_for_every_page() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let _ = std::io::Read::read(&mut stream, &mut [0; 1024]);
+            // A fatal alert: handshake failure.
+            let _ = std::io::Write::write_all(&mut stream, &[0x15, 3, 3, 0, 2, 2, 40]);
+        }
+    });
+    let seeds: Vec<String> =
+        (0..40).map(|page| format!("https://127.0.0.1:{port}/{page}")).collect();
+    let bench = Bench::new();
+    // Of its robots.txt nobody asks: that it cannot be had would end it sooner.
+    let host = format!("127.0.0.1:{port}");
+    bench.crawl(&seeds, &["--ignore-robots", &host]);
+    let of = |reason: &str| {
+        bench.log("skipped.jsonl").iter().filter(|line| line["reason"] == reason).count()
+    };
+    assert_eq!((of("tls"), bench.summary()["deferred_urls"].as_u64()), (8, Some(32)));
+    assert!(asked.load(std::sync::atomic::Ordering::Relaxed) <= 16);
+}
+
+#[test]
+fn a_sitemap_that_robots_txt_names_may_be_as_long_as_any_url_of_the_crawl() {
+    let map = format!("/{}.xml", "x".repeat(3000));
+    for (flags, is_asked) in [(&[][..], false), (&["--max-url-length", "5000"][..], true)] {
+        let server = Server::start(HashMap::from([
+            ("/".to_owned(), html("<p>nothing leads on from here</p>")),
+            ("/robots.txt".to_owned(), plain(format!("Sitemap: {map}\n"))),
+        ]));
+        assert_eq!(code(&Bench::new().crawl(&[server.url("/")], flags)), 0);
+        assert_eq!(server.asked().contains(&map), is_asked, "{flags:?}");
+    }
+}

@@ -30,7 +30,7 @@ const OWN: [&str; 14] = [
     "decisions.jsonl",
     "spool",
     "worker",
-    "demo",
+    "hapax-demo",
 ];
 
 /// So often, and so long in between, a lock is tried that another process holds.

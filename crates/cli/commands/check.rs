@@ -29,8 +29,8 @@ struct Part {
 pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     must_exist(data)?;
     let mut parts = Vec::new();
-    // Its length is known by the store or, in a crawl, by the frontier.
-    let mut skipped = 0;
+    // How long skipped.jsonl is, the store knows or, in a crawl, the frontier.
+    let mut skipped = None;
     let dedup = data.join("dedup");
     let saved = saved(data)?;
     if saved.is_none() && !dedup.exists() {
@@ -62,7 +62,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             }
             match serde_json::from_slice(&store.payload()) {
                 Ok(position) => {
-                    skipped = skipped_length(&position);
+                    skipped = Some(skipped_length(&position));
                     parts.extend(check_logs(data, &position));
                 }
                 // A store that no crawl has written.
@@ -82,24 +82,24 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         parts.push(Part { name: "pages", result: check_warc(&pages) });
     }
     let frontier = data.join("frontier");
-    // That of a worker in a cluster holds none.
     if DiskFrontier::is_there(&frontier) {
         let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
         let result = match opened {
             Err(error @ hapax_frontier::Error::Locked(_)) => return Err(error.into()),
             Err(error) => Err(error.into()),
-            Ok(frontier) => {
-                let position = serde_json::from_slice(&frontier.payload()?).unwrap_or_default();
-                skipped = skipped.max(skipped_length(&position));
-                let counts = frontier.counts();
-                let (known, queued) = (number(counts.known), number(counts.queued));
-                Ok(format!("{known} URLs, {queued} of them queued"))
-            }
+            Ok(frontier) => check_frontier(&frontier).map(|(says, length)| {
+                skipped = skipped.map(|other: u64| other.max(length));
+                says
+            }),
         };
         parts.push(Part { name: "frontier", result });
+    } else if let Ok(payload) = std::fs::read(frontier.join("payload")) {
+        // A worker's in a cluster, which keeps its positions alone.
+        let position = serde_json::from_slice(&payload).unwrap_or_default();
+        skipped = skipped.map(|other: u64| other.max(skipped_length(&position)));
     }
-    if parts.iter().any(|part| part.name == "decisions") {
-        let result = check_log(&data.join("skipped.jsonl"), skipped);
+    if let Some(length) = skipped {
+        let result = check_log(&data.join("skipped.jsonl"), length);
         parts.push(Part { name: "skipped", result });
     }
     report(&parts, json)
@@ -132,6 +132,19 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
     // The first thing that is wrong decides: a disk that cannot be read is no damage.
     let code = parts.iter().find_map(|part| part.result.as_ref().err()).map(code_of);
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
+}
+
+/// What a frontier holds, and how long it says that skipped.jsonl is.
+fn check_frontier(frontier: &DiskFrontier) -> Result<(String, u64)> {
+    let payload = frontier.payload()?;
+    let position = match payload.is_empty() {
+        true => Value::Null,
+        false => serde_json::from_slice(&payload)
+            .map_err(|error| coded(DAMAGED, format!("its positions: {error}")))?,
+    };
+    let counts = frontier.counts();
+    let says = format!("{} URLs, {} of them queued", number(counts.known), number(counts.queued));
+    Ok((says, skipped_length(&position)))
 }
 
 fn skipped_length(position: &Value) -> u64 {

@@ -19,14 +19,17 @@ use crate::settings::Settings;
 /// Bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;
 
-/// Lies in a folder that a demo wrote, and may write anew.
-const MARK: &str = "demo";
+/// Lies in a folder that a demo wrote, and may write anew; and what it says, for a name alone may be
+/// anybody's.
+const MARK: &str = "hapax-demo";
+const MARKED: &[u8] = b"What `crawl demo` wrote into this folder, it may write anew.\n";
 
 pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     let folder = data
         .unwrap_or_else(|| std::env::temp_dir().join(format!("hapax-demo-{}", std::process::id())));
     let data = DataDir::open(&folder)?;
-    if !data.is_empty()? && !data.root().join(MARK).exists() {
+    let marked = std::fs::read(data.root().join(MARK)).is_ok_and(|text| text == MARKED);
+    if !data.is_empty()? && !marked {
         let folder = folder.display();
         return Err(coded(
             USAGE,
@@ -34,7 +37,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         ));
     }
     data.clear()?;
-    data.replace(MARK, b"")?;
+    data.replace(MARK, MARKED)?;
     let mut listeners = Vec::new();
     for _ in HOSTS {
         listeners.push(TcpListener::bind(("127.0.0.1", 0)).context("no port on loopback is free")?);

@@ -79,37 +79,37 @@ impl Received {
         let reach = (&reach.user_agent, &reach.proxy, &reach.headers, reach.cookies);
         let whom = url_key(&format!("{reach:?}")).to_le_bytes();
         let received = Self { folder, whom, max_bytes: MAX_BYTES, state: Mutex::default() };
-        if let Err(error) = received.find(may_come) {
-            tracing::warn!(
-                "{}: {error}; its answers are asked for again",
-                received.folder.display()
-            );
+        let warn = |path: &Path, error: &io::Error| {
+            tracing::warn!("{}: {error}; its answers are asked for again", path.display());
+        };
+        match received.numbers() {
+            Ok(numbers) => received.with(|state| {
+                for number in numbers {
+                    let path = received.folder.join(number.to_string());
+                    state.next = state.next.max(number.saturating_add(1));
+                    if let Err(error) = state.find(&path, whom, may_come) {
+                        warn(&path, &error);
+                    }
+                }
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => warn(&received.folder, &error),
         }
         // What was removed does not come back with the next power cut.
         let _ = File::open(&received.folder).and_then(|folder| folder.sync_all());
         received
     }
 
-    fn find(&self, may_come: &dyn Fn(&str) -> bool) -> io::Result<()> {
+    /// What the files are called, oldest first; other names are others'.
+    fn numbers(&self) -> io::Result<Vec<u64>> {
         let mut numbers: Vec<u64> = Vec::new();
-        let files = match std::fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            files => files?,
-        };
-        for file in files {
+        for file in std::fs::read_dir(&self.folder)? {
             let name = file?.file_name();
             let number = name.to_str().and_then(|name| name.parse().ok());
-            // Others' names are not touched.
             numbers.extend(number.filter(|number: &u64| name == *number.to_string()));
         }
         numbers.sort_unstable();
-        self.with(|state| {
-            for number in numbers {
-                state.next = state.next.max(number.saturating_add(1));
-                state.find(&self.folder.join(number.to_string()), self.whom, may_come)?;
-            }
-            Ok(())
-        })
+        Ok(numbers)
     }
 
     /// Works on the state; what is not needed any more is removed after that.

@@ -410,6 +410,40 @@ fn after_a_failed_commit_everything_is_refused() {
 }
 
 #[test]
+fn rows_that_damage_left_unreadable_hide_none_behind_them() {
+    use redb::ReadableTable;
+    const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    // More than are held in memory at a time.
+    for number in 0..1000 {
+        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let db = redb::Database::open(folder.path().join(FILE)).unwrap();
+    let txn = db.begin_write().unwrap();
+    {
+        let mut table = txn.open_table(QUEUE).unwrap();
+        let first = table.first().unwrap().unwrap().0.value();
+        for row in 0..3 {
+            table.insert((first.0, first.1 + 10 * row), b"no entry".as_slice()).unwrap();
+        }
+    }
+    txn.commit().unwrap();
+    drop(db);
+    let frontier = open(folder.path(), 0);
+    let mut found = 0;
+    while let Some(lease) = lease(&frontier, Instant::now()) {
+        frontier.done(&lease, Duration::ZERO, Instant::now());
+        found += 1;
+    }
+    assert_eq!(found, 997);
+    // They wait for ever, but nobody waits for them.
+    assert_eq!(frontier.counts(), Counts { known: 1000, queued: 3, deferred: 3 });
+}
+
+#[test]
 fn a_probe_that_a_kill_lost_is_asked_again_and_one_that_was_answered_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let probe = || Entry { kind: EntryKind::Probe, ..entry("http://a.example/no-such-page") };
