@@ -278,6 +278,10 @@ impl State {
         whom: [u8; WHOM],
         may_come: &dyn Fn(&str) -> bool,
     ) -> io::Result<()> {
+        // A pipe would be waited for.
+        if !path.symlink_metadata()?.is_file() {
+            return Ok(());
+        }
         let file = File::open(path)?;
         let end = file.metadata()?.len();
         let mut input = BufReader::new(file);
@@ -295,6 +299,7 @@ impl State {
             && let Some(numbers) = read_exact::<NUMBERS>(&mut input)
             && let Some((length, head)) = lengths(&numbers)
             && offset + length as u64 <= end
+            && length as u64 <= MAX_BYTES
         {
             let mut json = vec![0; head];
             if input.read_exact(&mut json).is_err() {
@@ -509,15 +514,35 @@ mod tests {
         for name in ["7", "007", "notes"] {
             std::fs::write(bench.path().join(name), "From a friend, a letter").unwrap();
         }
+        std::fs::create_dir(bench.path().join("8")).unwrap();
+        let pipe = std::process::Command::new("mkfifo").arg(bench.path().join("9")).status();
+        let others = if pipe.is_ok_and(|status| status.success()) { 5 } else { 4 };
         let received = bench.open();
         keep(&received, A, "one").await;
-        assert_eq!(bench.files(), 4);
+        assert_eq!(bench.files(), others + 1);
         drop(received);
         let known = hapax_fetch::Options { cookies: true, ..hapax_fetch::Options::default() };
         let received = Received::open(bench.path(), &known, &|_| true);
         assert_eq!(bench.take(&received, A).await, None);
         received.clear();
-        assert_eq!(bench.files(), 3);
+        assert_eq!(bench.files(), others);
+    }
+
+    #[tokio::test]
+    async fn a_frame_longer_than_all_that_is_kept_is_not_looked_at() {
+        let bench = Bench::new();
+        let received = bench.open();
+        keep(&received, A, "one").await;
+        drop(received);
+        let path = bench.path().join("0");
+        let mut long = std::fs::read(&path).unwrap();
+        let at = HEADER.len() + WHOM;
+        long[at..at + 4].copy_from_slice(&(MAX_BYTES as u32 + 1).to_le_bytes());
+        std::fs::write(&path, long).unwrap();
+        // Sparse: as long as it says.
+        File::options().write(true).open(&path).unwrap().set_len(2 * MAX_BYTES).unwrap();
+        let received = bench.open();
+        assert_eq!((bench.files(), bytes(&received)), (0, 0));
     }
 
     #[tokio::test]
