@@ -292,7 +292,7 @@ fn calibrate_measures_ones_own_pages() {
     let bench = Bench::new();
     let folder = bench.path("pages");
     std::fs::create_dir(&folder).unwrap();
-    for seed in 0..20u64 {
+    for seed in 0..30u64 {
         for (copy, more) in
             ["", "And one more sentence that was not there before."].iter().enumerate()
         {
@@ -306,12 +306,24 @@ fn calibrate_measures_ones_own_pages() {
     let folder = folder.display().to_string();
     let all: serde_json::Value =
         serde_json::from_str(&printed(&["calibrate", &folder, "--json"])).unwrap();
-    assert_eq!((all["pages"].as_u64(), all["alike_pairs"].as_u64()), (Some(40), Some(20)), "{all}");
+    assert_eq!((all["pages"].as_u64(), all["alike_pairs"].as_u64()), (Some(60), Some(30)), "{all}");
+    assert!(all["advice"]["similarity"].is_number(), "{all}");
     assert_eq!(all["without_text"], 1);
     let told = printed(&["calibrate", &folder, "--pages", "1e6"]);
-    for wanted in ["recall", "in 1,000,000 pages", "tables for 1,000,000 pages"] {
+    for wanted in ["recall", "in 1,000,000 pages", "tables for 1,000,000 pages", "default policy:"]
+    {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
+    // From a few nothing is advised.
+    let few =
+        ["0-0.html", "0-1.html", "1-0.html", "1-1.html"].map(|name| format!("{folder}/{name}"));
+    let few: Vec<&str> =
+        std::iter::once("calibrate").chain(few.iter().map(String::as_str)).collect();
+    let told = printed(&few);
+    assert!(told.contains("only 2 alike pairs") && !told.contains("default policy"), "{told}");
+    assert!(told.contains("tables for 4 pages at distance 3"), "{told}");
+    let told = printed(&[&few[..], &["--json"]].concat());
+    assert!(told.contains("\"advice\":null"), "{told}");
     let nothing =
         crawl().args(["calibrate", &bench.path("none").display().to_string()]).output().unwrap();
     assert_eq!(code(&nothing), 7);

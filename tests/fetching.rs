@@ -9,7 +9,7 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::support::{Bench, Page, Server, code, crawl, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 fn plain(body: impl Into<String>) -> Page {
     typed("text/plain", body.into())
@@ -422,34 +422,6 @@ fn what_would_become_of_a_url_is_told_without_fetching_it() {
     let said = bench.run(&["explain", "http://127.0.0.9/"]);
     assert!(said.contains("not a public address"), "{said}");
     assert_eq!(server.heads().len(), before, "robots.txt was remembered");
-}
-
-#[test]
-fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back() {
-    let server = Server::start(HashMap::from([
-        ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a><a href=/c>c</a>", prose(1, 9)))),
-        ("/b".to_owned(), article(2)),
-        ("/c".to_owned(), article(3)),
-    ]));
-    let bench = Bench::new();
-    let seeds = bench.path("seeds.txt");
-    std::fs::write(&seeds, server.url("/")).unwrap();
-    let run = |flags: &[&str]| {
-        let mut command = crawl();
-        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
-        command.args(["--delay", "0s"]).args(flags);
-        command.env("HAPAX_EXCLUDE", "/b$\n/never").env("HAPAX_NO_WARC", "true").output().unwrap()
-    };
-    assert_eq!(code(&run(&[])), 0);
-    assert!(!bench.data().join("pages").exists());
-    assert_eq!(server.asked(), ["/", "/c"]);
-    // What the environment says, and crawl.toml by now, is taken back by flags.
-    assert_eq!(code(&run(&["--no-warc=false", "--exclude", ""])), 0);
-    assert!(bench.data().join("pages").exists());
-    assert_eq!(server.asked(), ["/", "/c", "/b"]);
-    let wrong = crawl().args(["--seeds", "x"]).env("HAPAX_NO_INDEX", "perhaps").output().unwrap();
-    assert_eq!(code(&wrong), 1, "{}", text(&wrong.stderr));
-    assert!(text(&wrong.stderr).contains("--no-index"), "{}", text(&wrong.stderr));
 }
 
 #[test]

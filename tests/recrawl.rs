@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::fetching::article;
+use crate::resume::web;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 #[test]
@@ -165,6 +166,43 @@ fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
     let _ = bench.crawl(&seeds, &again);
     assert!(server.asked().len() > 3, "{:?}", server.asked());
     assert!(server.asked()[3..].contains(&"/".to_owned()), "{:?}", server.asked());
+}
+
+#[test]
+fn a_recrawl_that_was_killed_goes_on_by_the_same_command_and_the_next_begins_anew() {
+    let server = Server::slow(web(30, 2), Duration::from_millis(8));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    let mut before = server.asked().len();
+    let mut child = bench.spawn(&seeds, &["--recrawl"]);
+    server.wait_for(before + 30);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    let asked = server.asked().len() - before;
+    assert!((60..=61).contains(&asked), "{asked} for 60 pages: one was in flight");
+    before = server.asked().len();
+    assert_eq!(bench.summary()["pages"]["unchanged"].as_u64(), Some(60), "{}", bench.summary());
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    assert_eq!(server.asked().len() - before, 60, "it looks at all of them once more");
+}
+
+#[test]
+fn a_recrawl_takes_no_answer_that_came_before_it() {
+    let server = Server::slow(web(30, 2), Duration::from_millis(8));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let mut child = bench.spawn(&seeds, &[]);
+    server.wait_for(20);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let before = server.asked();
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    let since = &server.asked()[before.len()..];
+    for path in before {
+        assert!(since.contains(&path), "{path} was not asked for again");
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use crate::support::{Bench, Page, Server, code, html, prose, text};
 
 /// `groups` texts of `copies` near-duplicate pages each, linked page by page.
-fn web(groups: u64, copies: u64) -> HashMap<String, Page> {
+pub(crate) fn web(groups: u64, copies: u64) -> HashMap<String, Page> {
     let mut pages = HashMap::new();
     let total = groups * copies;
     for number in 0..total {
@@ -69,7 +69,7 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     for round in 0..cycles {
         let before = server.asked().len();
         let mut child = bench.spawn(&seeds, &flags);
-        wait_for(&server, before + round * 7 % 24);
+        server.wait_for(before + round * 7 % 24);
         if child.try_wait().unwrap().is_some() {
             break;
         }
@@ -94,12 +94,9 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     assert_eq!(code(&check), 0, "{}", text(&check.stdout));
 
     // Every line of the logs is whole, and no page is in them twice.
-    let mut urls: Vec<String> =
-        bench.log("discarded.jsonl").iter().map(|line| line["url"].to_string()).collect();
-    let all = urls.len();
-    urls.sort();
-    urls.dedup();
-    assert_eq!(urls.len(), all);
+    let discarded = bench.log("discarded.jsonl");
+    let urls: BTreeSet<String> = discarded.iter().map(|line| line["url"].to_string()).collect();
+    assert_eq!(urls.len(), discarded.len());
     bench.log("skipped.jsonl");
     // The archive is readable to its end and holds each page once, near-duplicates too.
     let again = Bench::new();
@@ -114,17 +111,6 @@ fn a_crawl_killed_again_and_again_ends_like_an_undisturbed_one() {
     assert_eq!(outcome(&again).0, groups * copies);
 }
 
-/// In the midst of a crawl, however slow the machine is: some pages are there, most are not.
-fn wait_for(server: &Server, pages: usize) {
-    for _ in 0..4000 {
-        if server.asked().len() > pages {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("the crawl asks for nothing");
-}
-
 #[test]
 fn of_what_was_committed_no_answer_stays_on_disk() {
     let server = Server::slow(web(40, 6), Duration::from_millis(12));
@@ -132,7 +118,7 @@ fn of_what_was_committed_no_answer_stays_on_disk() {
     let seeds = [server.url("/")];
     let mut child = bench.spawn(&seeds, &[]);
     // Beyond its first commit: some of the answers on disk are not needed any more.
-    wait_for(&server, 10);
+    server.wait_for(10);
     std::thread::sleep(Duration::from_millis(1100));
     assert!(child.try_wait().unwrap().is_none(), "the crawl was over before it could be killed");
     child.kill().unwrap();
@@ -143,9 +129,7 @@ fn of_what_was_committed_no_answer_stays_on_disk() {
     assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "200"])), 3);
     assert_eq!(waiting(), 0);
     let asked = server.asked();
-    let mut urls = asked.clone();
-    urls.sort();
-    urls.dedup();
+    let urls: BTreeSet<&String> = asked.iter().collect();
     assert!(asked.len() - urls.len() <= 1, "one was in flight");
 }
 
@@ -155,7 +139,7 @@ fn an_interrupt_ends_in_time_says_how_to_go_on_and_can_be_resumed() {
     let bench = Bench::new();
     let seeds = [server.url("/")];
     let child = bench.command(&seeds, &[]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    wait_for(&server, 20);
+    server.wait_for(20);
     let killed = std::process::Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
@@ -207,7 +191,7 @@ fn a_server_that_dies_loses_nothing_and_is_asked_again() {
     let bench = Bench::new();
     let seeds = [server.url("/")];
     let mut child = bench.spawn(&seeds, &[]);
-    wait_for(&server, 8);
+    server.wait_for(8);
     server.die();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(0));

@@ -82,6 +82,17 @@ impl Server {
         server
     }
 
+    /// In the midst of a crawl, however slow the machine is: so many pages were asked for, and not all.
+    pub(crate) fn wait_for(&self, pages: usize) {
+        for _ in 0..4000 {
+            if self.asked().len() > pages {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("the crawl asks for nothing");
+    }
+
     /// The heads of all requests, in order.
     pub(crate) fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()

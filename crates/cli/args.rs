@@ -16,7 +16,6 @@ use crate::settings::Settings;
 #[command(
     name = "crawl",
     version,
-    args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     arg_required_else_help = true,
     after_help = format!("Examples:\n  crawl demo\n  crawl --seeds seeds.txt\n  crawl --seeds seeds.txt --max-pages 1000 --delay 500ms\n  crawl search 'long river'\n  crawl duplicates list\n\n{}", exit::HELP)

@@ -77,13 +77,7 @@ impl DataDir {
         match locked {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(coded(
-                    LOCKED,
-                    format!(
-                        "another crawl is at work in {}: wait for it, stop it, or use another --data",
-                        root.display()
-                    ),
-                ));
+                return Err(is_held(root));
             }
             Err(TryLockError::Error(error)) => return Err(unwritable(&path, &error)),
         }
@@ -190,7 +184,7 @@ pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(coded(DAMAGED, format!("{}: {error}", path.display()))),
+        Err(error) => return Err(unreadable(&path, &error)),
     };
     let saved: Saved = toml::from_str(&text)
         .map_err(|error| coded(DAMAGED, format!("{}: {}", path.display(), error.message())))?;
@@ -206,6 +200,15 @@ pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
         ));
     }
     Ok(Some(saved))
+}
+
+/// Another process holds the directory.
+pub(crate) fn is_held(root: &Path) -> anyhow::Error {
+    let root = root.display();
+    coded(
+        LOCKED,
+        format!("another crawl is at work in {root}: wait for it, stop it, or use another --data"),
+    )
 }
 
 /// Fails unless `root` is a data directory.
@@ -228,6 +231,25 @@ pub(crate) fn must_hold_pages(root: &Path) -> Result<()> {
     Err(coded(USAGE, format!("{} holds no crawl", root.display())))
 }
 
+/// No damage, where it is another user's.
+pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let code = if error.kind() == ErrorKind::PermissionDenied { USAGE } else { DAMAGED };
+    coded(code, format!("cannot read {}: {error}", path.display()))
+}
+
 fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     coded(WRITE, format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exit::code_of;
+
+    #[test]
+    fn what_is_not_ours_to_read_is_no_damage() {
+        let error = |kind: ErrorKind| unreadable(Path::new("crawl.toml"), &kind.into());
+        assert_eq!(code_of(&error(ErrorKind::PermissionDenied)), USAGE);
+        assert_eq!(code_of(&error(ErrorKind::InvalidData)), DAMAGED);
+    }
 }

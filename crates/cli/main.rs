@@ -4,6 +4,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod args;
+mod command_line;
 mod commands;
 mod crawl;
 mod data;
@@ -16,8 +17,6 @@ mod settings;
 mod units;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 /// Threads that hand buffers to each other leave glibc's allocator with many holes.
 #[cfg(target_os = "linux")]
@@ -32,8 +31,9 @@ fn main() -> ExitCode {
             told(info);
         }
     }));
-    let args = match args::Args::try_parse() {
-        Ok(args) => args,
+    let environment: Vec<_> = std::env::vars_os().collect();
+    let (args, slips) = match command_line::parse(std::env::args_os(), &environment) {
+        Ok(given) => given,
         Err(error) => {
             // clap exits with 2, which here means a damaged data directory.
             let code = if error.use_stderr() { exit::USAGE } else { exit::COMPLETE };
@@ -41,7 +41,11 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    match output::init_log(&args.common).and_then(|()| commands::run(args)) {
+    let begun = output::init_log(&args.common);
+    if begun.is_ok() {
+        slips.iter().for_each(|slip| tracing::warn!("{slip}"));
+    }
+    match begun.and_then(|()| commands::run(args)) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
             if exit::is_closed_pipe(&error) {

@@ -66,16 +66,36 @@ pub(crate) fn error(error: &anyhow::Error) {
     let _ = writeln!(std::io::stderr(), "crawl: {}", escape(&message));
 }
 
+/// What a terminal obeys, or what turns the order of what is read.
+fn is_hidden(c: char) -> bool {
+    c.is_control() && c != '\n' && c != '\t'
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Control characters made visible, so that a page's title cannot write to the terminal.
 pub(crate) fn escape(text: &str) -> String {
-    text.chars()
-        .flat_map(|c| {
-            let hidden = c.is_control() && c != '\n' && c != '\t'
-                || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
-            let escaped: Vec<char> = if hidden { c.escape_unicode().collect() } else { vec![c] };
-            escaped
-        })
-        .collect()
+    let escaped = |c: char| -> Vec<char> {
+        if is_hidden(c) { c.escape_unicode().collect() } else { vec![c] }
+    };
+    text.chars().flat_map(escaped).collect()
+}
+
+/// A value on one line. JSON leaves all control characters above 0x1f as they are, of which a terminal
+/// obeys some; escaped they are the same to who reads JSON.
+pub(crate) fn json(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    if !text.contains(is_hidden) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    for c in text.chars() {
+        if is_hidden(c) {
+            out += &format!("\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// The same on one line, cut to `width` characters.
@@ -100,6 +120,16 @@ pub(crate) fn number(value: u64) -> String {
         out.push(digit);
     }
     out
+}
+
+/// `1 page`, `2,000 pages`, `2 aliases`.
+pub(crate) fn counted(value: u64, noun: &str) -> String {
+    let end = match value {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{end}", number(value))
 }
 
 /// `1.2 MiB`.
@@ -140,8 +170,17 @@ mod tests {
     }
 
     #[test]
+    fn json_for_a_terminal_is_the_same_to_a_program() {
+        let value = serde_json::json!({"a\u{9b}31m": "\u{7f}\u{202e}\n \u{10ffff}b"});
+        let text = json(&value);
+        assert_eq!(text, "{\"a\\u009b31m\":\"\\u007f\\u202e\\n \u{10ffff}b\"}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
     fn figures_read_well() {
         assert_eq!((number(1_234_567).as_str(), number(12).as_str()), ("1,234,567", "12"));
+        assert_eq!([counted(1, "seed"), counted(2000, "page")], ["1 seed", "2,000 pages"]);
         assert_eq!((bytes(1536).as_str(), bytes(10).as_str()), ("1.5 KiB", "10 B"));
         assert_eq!(duration(Duration::from_secs(3723)), "1h 02m 03s");
     }

@@ -10,8 +10,12 @@ use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::command_line::nearest;
 use crate::exit::{USAGE, coded};
-use crate::units::{check_duration, check_size, parse_duration};
+use crate::units::{
+    check_duration, check_duration_limit, check_size, check_size_limit, limit, parse_duration,
+    parse_limit,
+};
 
 /// How far a crawl goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -41,24 +45,24 @@ pub(crate) enum PolicyName {
 const LINE: char = '\n';
 
 /// Every setting, each of which may stand in a flag, in HAPAX_NAME, or in the file. A list that a
-/// file names is emptied by one empty value, a switch turned off by `=false`.
+/// file names is emptied by one empty value, a switch turned off by `=false`, a limit by `none`.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
     /// Stop after so many fetched pages, counted over the whole data directory
-    #[arg(long, env = "HAPAX_MAX_PAGES", value_name = "N", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, env = "HAPAX_MAX_PAGES", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_pages: Option<u64>,
     /// Follow links so far from a seed
-    #[arg(long, env = "HAPAX_MAX_DEPTH", value_name = "N", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_depth: Option<u16>,
+    #[arg(long, env = "HAPAX_MAX_DEPTH", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
+    pub(crate) max_depth: Option<u64>,
     /// Stop after so many bytes received, such as 10GiB
-    #[arg(long, env = "HAPAX_MAX_BYTES", value_name = "SIZE", value_parser = check_size, help_heading = "Limits")]
+    #[arg(long, env = "HAPAX_MAX_BYTES", value_name = "SIZE", value_parser = check_size_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<String>,
     /// Stop after this time, such as 2h
-    #[arg(long, env = "HAPAX_TIME_LIMIT", value_name = "TIME", value_parser = check_duration, help_heading = "Limits")]
+    #[arg(long, env = "HAPAX_TIME_LIMIT", value_name = "TIME", value_parser = check_duration_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_limit: Option<String>,
     /// Which URLs belong to the crawl [default: host]
@@ -273,8 +277,8 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_repeated_segment: Option<usize>,
     /// Pages of one host [default: none]
-    #[arg(long, env = "HAPAX_MAX_PAGES_PER_HOST", value_name = "N", help_heading = "Limits")]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[arg(long, env = "HAPAX_MAX_PAGES_PER_HOST", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_pages_per_host: Option<u64>,
     /// Stop while so much of the disk is still free [default: 1GiB]
     #[arg(long, env = "HAPAX_MIN_FREE_DISK", value_name = "SIZE", value_parser = check_size, help_heading = "Limits")]
@@ -350,7 +354,7 @@ impl Settings {
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| {
             let said = error.to_string();
-            coded(USAGE, format!("{name}: {}{}", said.trim_end(), suggest(&error)))
+            coded(USAGE, format!("{name}: {}", guessed(said.trim_end())))
         })
     }
 
@@ -536,36 +540,18 @@ impl Settings {
     }
 }
 
-/// `did you mean` for a key of the file that is nearly right.
-fn suggest(error: &toml::de::Error) -> String {
-    let text = error.message();
-    let Some(wrong) = text.split('`').nth(1).filter(|_| text.contains("unknown field")) else {
-        return String::new();
+/// Of an unknown name the parser lists all that there are: the one that is meant says more.
+fn guessed(said: &str) -> String {
+    let Some((wrong, known)) = said.split_once(", expected one of ") else {
+        return said.to_owned();
     };
-    let known = text.split('`').skip(3).step_by(2);
-    let best = known.map(|name| (edit_distance(wrong, name), name)).min();
-    best.filter(|(distance, _)| *distance <= 3)
-        .map(|(_, name)| format!("\ndid you mean `{name}`?"))
-        .unwrap_or_default()
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
-            let substitute = diagonal + usize::from(x != *y);
-            diagonal = *slot;
-            left = substitute.min(left + 1).min(*slot + 1);
-            *slot = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
+    let name = wrong.rsplit('`').nth(1).unwrap_or_default();
+    match nearest(name, known.split('`').skip(1).step_by(2)) {
+        Some(best) => format!("{wrong}; did you mean `{best}`?"),
+        None => {
+            format!("{wrong}; config/default.toml lists all settings, `crawl --help` tells of them")
         }
     }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -578,8 +564,17 @@ mod tests {
         let flags = Settings { max_pages: Some(7), ..Settings::default() };
         let both = flags.or(file);
         assert_eq!((both.max_pages, both.delay.as_deref()), (Some(7), Some("2s")));
-        let error = toml::from_str::<Settings>("max-page = 5").unwrap_err();
-        assert_eq!(suggest(&error), "\ndid you mean `max-pages`?");
+        let error = Settings::parse("max-page = 5", "c.toml").unwrap_err().to_string();
+        assert!(error.contains("unknown field `max-page`; did you mean `max-pages`?"), "{error}");
+        let error = Settings::parse("zzzzzzzz = 5", "c.toml").unwrap_err().to_string();
+        assert!(error.ends_with("`crawl --help` tells of them") && error.contains("zzzzzzzz"));
+        let all = "max-pages = \"none\"\nmax-depth = \"none\"\nmax-bytes = \"none\"";
+        let none = Settings::parse(all, "c.toml").unwrap();
+        assert_eq!((none.max_pages, none.max_depth), (Some(u64::MAX), Some(u64::MAX)));
+        assert_eq!(
+            Settings::parse(&toml::to_string(&none).unwrap(), "").unwrap().max_pages,
+            none.max_pages
+        );
     }
 
     #[test]

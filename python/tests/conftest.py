@@ -55,10 +55,10 @@ def planted(count: int, seed: int = 7, chain: int = 100) -> list[int]:
 
 @pytest.fixture(scope="session")
 def binary() -> Path:
-    """The program `crawl`, named by HAPAX_CRAWL."""
-    path = os.environ.get("HAPAX_CRAWL")
+    """The program `crawl`, named by CRAWL_BINARY."""
+    path = os.environ.get("CRAWL_BINARY")
     if not path:
-        pytest.skip("HAPAX_CRAWL does not name the program to compare with")
+        pytest.skip("CRAWL_BINARY does not name the program to compare with")
     return Path(path).resolve()
 
 

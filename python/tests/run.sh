@@ -5,7 +5,7 @@
 #
 # The environment is made in FOLDER, and used again if it is there; without FOLDER it is a temporary one.
 # Needs Python >= 3.10, cargo, and Java for Spark: without Java that test is skipped, but fails if CI=true.
-# HAPAX_CRAWL=PATH names the program `crawl` to compare with; by default ../target/release/crawl, if there.
+# CRAWL_BINARY=PATH names the program `crawl` to compare with; by default ../target/release/crawl, if there.
 set -eu
 python_folder=$(cd "$(dirname "$0")/.." && pwd)
 cd "$python_folder"
@@ -21,12 +21,12 @@ bin=$(cd "$folder/bin" && pwd)
 # pyspark comes as source of 400 MB: it is installed once.
 "$bin/pip" install --quiet "pytest>=8" scrapy numpy "pyarrow>=16" "pandas>=2.2" "brotli>=1.2" zstandard datafusion pyspark==4.3.0 ruff mypy
 "$bin/pip" install --quiet --force-reinstall --no-deps .
-if [ -z "${HAPAX_CRAWL:-}" ] && [ -x ../target/release/crawl ]; then
-    HAPAX_CRAWL=$(cd ../target/release && pwd)/crawl
-    export HAPAX_CRAWL
+if [ -z "${CRAWL_BINARY:-}" ] && [ -x ../target/release/crawl ]; then
+    CRAWL_BINARY=$(cd ../target/release && pwd)/crawl
+    export CRAWL_BINARY
 fi
-if [ -z "${HAPAX_CRAWL:-}" ]; then
-    echo "HAPAX_CRAWL is not set: the tests that compare with the binary are skipped" >&2
+if [ -z "${CRAWL_BINARY:-}" ]; then
+    echo "CRAWL_BINARY is not set: the tests that compare with the binary are skipped" >&2
 fi
 "$bin/ruff" check .
 "$bin/mypy" --python-executable "$bin/python" lib/hapax

@@ -128,7 +128,7 @@ def test_scrapy_drops_and_logs_near_duplicates(server: str, tmp_path: Path, requ
     assert again == kept
     assert read(tmp_path / "hapax-data" / "discarded.jsonl") == rows
 
-    if os.environ.get("HAPAX_CRAWL"):
+    if os.environ.get("CRAWL_BINARY"):
         run = request.getfixturevalue("run_binary")
         data = tmp_path / "hapax-data"
         shown = run("duplicates", "list", "--json", "--data", data).splitlines()

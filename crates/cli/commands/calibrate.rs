@@ -19,7 +19,7 @@ use super::print;
 use crate::args::CalibrateArgs;
 use crate::crawl::{Evidence, kind, read_document};
 use crate::exit::{BAD_INPUT, coded};
-use crate::output::{bytes, number};
+use crate::output::{bytes, counted, number};
 
 /// Two pages are alike from this Jaccard similarity of their shingles on.
 const ALIKE: f64 = 0.5;
@@ -28,6 +28,8 @@ const ROWS: usize = 33;
 /// Similarities of a histogram, in steps of a twentieth.
 const STEPS: usize = 20;
 const BAR: usize = 40;
+/// From fewer alike pairs nothing is advised.
+const FEWEST: u64 = 30;
 /// A folder is read to this depth.
 const MAX_DEPTH: usize = 32;
 
@@ -243,31 +245,17 @@ impl Measured {
             );
         }
         out.push('\n');
-        if alike < 30 {
+        let advised = alike >= FEWEST;
+        if advised {
+            self.advise(&mut out, corpus);
+        } else {
             let _ = writeln!(
                 out,
-                "only {alike} alike pairs: too few to advise by; give more pages, or pages of one site"
+                "only {}: too few to advise by; give more pages, or pages of one site",
+                counted(alike, "alike pair")
             );
         }
-        match self.distance(corpus) {
-            Some(k) => {
-                let _ =
-                    writeln!(out, "--policy simhash: --distance {k} (99 in 100 right or better)");
-            }
-            None => {
-                let _ = writeln!(
-                    out,
-                    "--policy simhash: not for these pages, even equal fingerprints are often others"
-                );
-            }
-        }
-        let _ = writeln!(
-            out,
-            "default policy: --similarity {:.2} sorts most pairs right; the default is {}",
-            self.similarity(),
-            Policy::default().similarity
-        );
-        let k = self.distance(corpus).map_or(Policy::default().distance, |k| {
+        let k = self.distance(corpus).filter(|_| advised).map_or(Policy::default().distance, |k| {
             (k as u32).clamp(1, Policy::default().distance)
         });
         if let Some(plan) = plans(corpus, k, None).and_then(|plans| plans.into_iter().next()) {
@@ -283,6 +271,24 @@ impl Measured {
             );
         }
         out
+    }
+
+    fn advise(&self, out: &mut String, corpus: u64) {
+        let _ = match self.distance(corpus) {
+            Some(k) => {
+                writeln!(out, "--policy simhash: --distance {k} (99 in 100 right or better)")
+            }
+            None => writeln!(
+                out,
+                "--policy simhash: not for these pages, even equal fingerprints are often others"
+            ),
+        };
+        let _ = writeln!(
+            out,
+            "default policy: --similarity {:.2} sorts most pairs right; the default is {}",
+            self.similarity(),
+            Policy::default().similarity
+        );
     }
 
     fn json(&self, corpus: u64) -> serde_json::Value {
@@ -301,7 +307,9 @@ impl Measured {
             "alike_pairs": alike, "other_pairs": other, "alike_by_distance": self.alike, "others_by_distance": self.other,
             "alike_by_similarity": self.alike_by_similarity, "others_by_similarity": self.other_by_similarity,
             "alike_by_band": self.by_band, "by_distance": rows,
-            "advice": {"distance": self.distance(corpus), "similarity": self.similarity()},
+            "advice": (alike >= FEWEST).then(|| {
+                json!({"distance": self.distance(corpus), "similarity": self.similarity()})
+            }),
         })
     }
 }

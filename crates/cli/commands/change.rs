@@ -14,7 +14,7 @@ use crate::crawl::{Committer, Parts, Stats};
 use crate::data::{DataDir, must_exist, saved};
 use crate::duplicates::{Answer, Request, Rows, submit};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
-use crate::output::{escape, line, number};
+use crate::output::{counted, escape, line, number};
 use crate::settings::Settings;
 
 /// Rows shown of a dry run.
@@ -64,7 +64,7 @@ fn holds_pages(data: &Path) -> Result<()> {
 fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     if !quiet {
-        writeln!(out, "{} {done}.", number(answer.done))?;
+        writeln!(out, "{done}.")?;
     }
     for why in &answer.not {
         writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
@@ -120,7 +120,8 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
             )?;
         }
         let what = if args.undo { "discarded again" } else { "restored" };
-        writeln!(out, "{} pages would be {what}; nothing was changed.", number(ids.len() as u64))?;
+        let pages = counted(ids.len() as u64, "page");
+        writeln!(out, "{pages} would be {what}; nothing was changed.")?;
         return Ok(COMPLETE);
     }
     if ids.is_empty() {
@@ -135,7 +136,8 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
             "restored: in the index, and never merged with the other page again",
         )
     };
-    told(&change(data, &request)?, done, quiet)
+    let answer = change(data, &request)?;
+    told(&answer, &format!("{} {done}", number(answer.done)), quiet)
 }
 
 fn filtered(args: &ListArgs) -> bool {
@@ -158,7 +160,8 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
     let rows = Rows::open(data)?;
     let (_, entry) = rows.find(page)?;
     let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
-    let done = format!("kept now in the place of {}", line(&entry.of.url, 150));
+    let done =
+        format!("{} kept now in the place of {}", number(answer.done), line(&entry.of.url, 150));
     told(&answer, &done, quiet)
 }
 
@@ -180,11 +183,14 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
             if answer.done == 0 && limits.sort_query { forget(&typed)? } else { answer }
         }
     };
-    told(
-        &answer,
-        "pages removed from index and tables, and not fetched again; the archive in pages/ holds what was fetched",
-        quiet,
-    )
+    let done = match answer.done {
+        0 => "no page of it is here; it is not fetched from now on".to_owned(),
+        done => format!(
+            "{} removed from index and tables, and not fetched again; the archive in pages/ holds what was fetched",
+            counted(done, "page")
+        ),
+    };
+    told(&answer, &done, quiet)
 }
 
 /// A host as the logs write it: with its port.

@@ -13,9 +13,9 @@ use hapax_index::Searcher;
 use serde_json::{Value, json};
 
 use super::print;
-use crate::data::{must_exist, saved};
+use crate::data::{is_held, must_exist, saved};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, code_of, coded};
-use crate::output::{bytes, escape, number};
+use crate::output::{self, bytes, counted, escape, number};
 
 /// Blocks of records are read and thrown away up to any length.
 const MAX_BLOCK: u64 = 64 << 20;
@@ -45,9 +45,9 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         Ok(store) => {
             let result = store.check().map_err(Into::into).map(|report| {
                 format!(
-                    "{} documents in {} segments ({}), {} in the journal",
-                    report.documents,
-                    report.segments,
+                    "{} in {} ({}), {} in the journal",
+                    counted(report.documents, "document"),
+                    counted(report.segments as u64, "segment"),
                     bytes(report.bytes),
                     report.in_journal
                 )
@@ -74,7 +74,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             }
         }
         // Another process at work is no damage.
-        Err(error @ hapax_dedup::Error::Locked { .. }) => return Err(error.into()),
+        Err(hapax_dedup::Error::Locked { .. }) => return Err(is_held(data)),
         Err(error) => parts.push(Part { name: "dedup", result: Err(error.into()) }),
     }
     let pages = data.join("pages");
@@ -85,7 +85,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     if DiskFrontier::is_there(&frontier) {
         let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
         let result = match opened {
-            Err(error @ hapax_frontier::Error::Locked(_)) => return Err(error.into()),
+            Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data)),
             Err(error) => Err(error.into()),
             Ok(frontier) => check_frontier(&frontier).map(|(says, length)| {
                 skipped = skipped.map(|other: u64| other.max(length));
@@ -120,7 +120,7 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
             .iter()
             .map(|part| json!({"part": part.name, "ok": part.result.is_ok(), "says": say(part)}))
             .collect();
-        format!("{}\n", json!({"ok": well, "parts": rows}))
+        format!("{}\n", output::json(&json!({"ok": well, "parts": rows})))
     } else {
         let mark = |part: &Part| if part.result.is_ok() { "ok     " } else { "DAMAGED" };
         let lines = parts
@@ -143,7 +143,8 @@ fn check_frontier(frontier: &DiskFrontier) -> Result<(String, u64)> {
             .map_err(|error| coded(DAMAGED, format!("its positions: {error}")))?,
     };
     let counts = frontier.counts();
-    let says = format!("{} URLs, {} of them queued", number(counts.known), number(counts.queued));
+    let says =
+        format!("{}, {} of them queued", counted(counts.known, "URL"), number(counts.queued));
     Ok((says, skipped_length(&position)))
 }
 
@@ -196,7 +197,7 @@ fn check_log(path: &Path, length: u64) -> Result<String> {
     loop {
         line.clear();
         if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(format!("{} lines", number(lines)));
+            return Ok(counted(lines, "line"));
         }
         lines += 1;
         if !line.ends_with(b"\n") || serde_json::from_slice::<Value>(&line).is_err() {
@@ -237,9 +238,12 @@ fn check_index(folder: &Path, store: &Store) -> Result<String> {
     }
     let strangers = searcher.len().saturating_sub(found + left);
     if strangers > 0 {
-        return Err(coded(DAMAGED, format!("{strangers} pages of the index are not in the store")));
+        return Err(coded(
+            DAMAGED,
+            format!("{} of the index are not in the store", counted(strangers, "page")),
+        ));
     }
-    let mut text = format!("{found} pages, each known to the store");
+    let mut text = format!("{}, each known to the store", counted(found, "page"));
     if left > 0 {
         text += &format!(", and {left} that a crash left there until the next start");
     }
@@ -271,6 +275,6 @@ fn check_warc(folder: &Path) -> Result<String> {
         }
         records += here;
     }
-    let s = if files.len() == 1 { "" } else { "s" };
-    Ok(format!("{records} records in {} file{s} ({})", files.len(), bytes(size)))
+    let files = counted(files.len() as u64, "file");
+    Ok(format!("{} in {files} ({})", counted(records, "record"), bytes(size)))
 }

@@ -22,6 +22,7 @@ use crate::crawl::{
 };
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::output;
 use crate::settings::Settings;
 
 /// A batch becomes durable in one step.
@@ -87,7 +88,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
         }
         committer.commit(true)?;
         for answer in answers {
-            writeln!(out, "{answer}")?;
+            writeln!(out, "{}", output::json(&answer))?;
         }
         out.flush()?;
     }

@@ -13,7 +13,7 @@ use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Order, Row, Rows};
 use crate::exit::COMPLETE;
-use crate::output::{bytes, line, number};
+use crate::output::{self, bytes, line, number};
 
 /// Rows shown to a person without `--limit`.
 const FEW: usize = 1000;
@@ -125,7 +125,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
             if let Some(object) = row.as_object_mut().filter(|_| logs.len() > 1) {
                 object.insert("data".into(), log.data.display().to_string().into());
             }
-            writeln!(out, "{row}")?;
+            writeln!(out, "{}", output::json(&row))?;
         } else {
             if shown == 0 {
                 writeln!(
@@ -279,8 +279,8 @@ pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
             writeln!(
                 out,
                 "{}",
-                json!({"of": {"id": of.id, "url": of.url}, "copies": cluster.len(),
-                "bytes": size, "pages": pages})
+                output::json(&json!({"of": {"id": of.id, "url": of.url}, "copies": cluster.len(),
+                "bytes": size, "pages": pages}))
             )?;
             continue;
         }

@@ -15,7 +15,7 @@ use super::print;
 use crate::args::ExplainArgs;
 use crate::crawl::{Evidence, HASH, examples, kind, read_document, site_of};
 use crate::exit::{BAD_INPUT, USAGE, coded};
-use crate::output::{line, number};
+use crate::output::{self, line, number};
 use crate::settings::Settings;
 
 /// Blocks and words shown without `--all`.
@@ -40,7 +40,7 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let first = open(&args.first, args.url.first(), "urn:first:page", recipe)?;
     let Some(second) = &args.second else {
         let text = if args.json {
-            format!("{}\n", page_json(&first, &policy))
+            format!("{}\n", output::json(&page_json(&first, &policy)))
         } else {
             page_text(&first, &policy, if args.all { usize::MAX } else { FEW })
         };
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let second = open(second, args.url.get(1), "urn:second:page", recipe)?;
     let comparison = compare(&first, &second, &policy);
     let text = if args.json {
-        format!("{}\n", comparison.json(&first, &second))
+        format!("{}\n", output::json(&comparison.json(&first, &second)))
     } else {
         comparison.text(&first, &second)
     };

@@ -14,6 +14,7 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::data::must_exist;
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
+use crate::output;
 
 /// Bytes of a file's name, without its number and ending.
 const MAX_NAME: usize = 80;
@@ -52,7 +53,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             each(&mut |page, copies| {
                 let row = json!({"url": page.url, "title": page.title, "language": page.language,
                     "text": page.text, "fetched": page.fetched, "copies": copies});
-                Ok(writeln!(out, "{row}")?)
+                Ok(writeln!(out, "{}", output::json(&row))?)
             })?;
             out.flush()?;
         }

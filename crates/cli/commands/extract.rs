@@ -11,7 +11,7 @@ use url::Url;
 use super::input::read;
 use crate::crawl::{HASH, Kind, fingerprint as fingerprint_by, kind, read_document};
 use crate::exit::{BAD_INPUT, COMPLETE};
-use crate::output::escape;
+use crate::output::{self, escape};
 
 /// Links of a page without an address are resolved against this.
 const BASE: &str = "http://localhost/";
@@ -47,7 +47,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "fingerprint": fingerprint_by(&document, &basis, Recipe::default()).to_string(),
             "tokens": basis.features.tokens,
         });
-        Ok(writeln!(out, "{row}")?)
+        Ok(writeln!(out, "{}", output::json(&row))?)
     })
 }
 

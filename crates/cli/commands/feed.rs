@@ -18,7 +18,7 @@ use crate::crawl::{CLAIM, HASH, TRUST};
 use crate::data::{DataDir, must_hold_pages};
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::output::number;
+use crate::output::{counted, number};
 
 /// Claims that are made durable at a time.
 const GROUP: u64 = 50_000;
@@ -58,10 +58,10 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     if !quiet {
         writeln!(
             std::io::stdout(),
-            "{} and its filter hold {} duplicates of {} hosts",
+            "{} and its filter hold {} of {}",
             file.display(),
-            number(entries),
-            number(hosts.len() as u64)
+            counted(entries, "duplicate"),
+            counted(hosts.len() as u64, "host")
         )?;
     }
     Ok(COMPLETE)

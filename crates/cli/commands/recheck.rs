@@ -13,7 +13,7 @@ use crate::crawl::Committer;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Request, Rows, Texts};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
-use crate::output::{escape, line, number};
+use crate::output::{self, counted, escape, line, number};
 
 /// Changes shown to a person.
 const FEW: usize = 20;
@@ -56,7 +56,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             let near = change.of.as_ref().map(|(_, near)| near);
             let row = json!({"url": url, "id": by_url.get(&*url), "verdict": if of.is_some() { "discarded" } else { "kept" },
                 "of": of, "distance": near.map(|n| n.distance), "similarity": near.and_then(|n| n.similarity)});
-            writeln!(out, "{row}")?;
+            writeln!(out, "{}", output::json(&row))?;
         } else if *count <= FEW as u64 {
             match of {
                 Some(of) => writeln!(
@@ -106,8 +106,8 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             if args.apply { "" } else { "; nothing was changed, --apply does it without fetching" };
         writeln!(
             out,
-            "{} pages more would be kept, {} more discarded{done}.",
-            number(kept),
+            "{} more would be kept, {} more discarded{done}.",
+            counted(kept, "page"),
             number(discarded)
         )?;
     }
@@ -124,7 +124,8 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
     let options =
         Options { policy, recipe: committer.recipe().name().to_owned(), ..Options::default() };
     let tables = Store::in_memory(options)?;
-    let mut places: HashMap<u64, Record> = HashMap::new();
+    // From numbers in the tables to the store's.
+    let mut places: HashMap<u64, u64> = HashMap::new();
     let mut changes = Vec::new();
     let snapshot = committer.store().snapshot();
     let decisions = committer.decisions();
@@ -147,20 +148,21 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             let mut best = None;
             let matches = if pass == 0 { Vec::new() } else { tables.matches(&document)? };
             for near in matches {
-                let Some(of) = places.get(&near.id) else { continue };
+                let Some(id) = places.get(&near.id) else { continue };
+                let Some(of) = committer.store().record(*id)? else { continue };
                 if !committer.distinct(&url, &String::from_utf8_lossy(&of.key)) {
-                    best = Some((of.clone(), near));
+                    best = Some((of, near));
                     break;
                 }
             }
             if best.is_some() == discarded {
                 if !discarded {
-                    places.insert(tables.insert(&document, None)?, record);
+                    places.insert(tables.insert(&document, None)?, record.id);
                 }
                 continue;
             }
             if best.is_none() {
-                places.insert(tables.insert(&document, None)?, record.clone());
+                places.insert(tables.insert(&document, None)?, record.id);
             }
             changes.push(Change { record, of: best });
         }

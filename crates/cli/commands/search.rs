@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::data::must_exist;
 use crate::duplicates::Rows;
 use crate::exit::COMPLETE;
-use crate::output::{colour, line};
+use crate::output::{self, colour, counted, line};
 
 /// What several indexes find, the best first; a URL that two of them hold comes once.
 struct Found {
@@ -64,7 +64,7 @@ pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf
         for hit in &hits {
             let row = json!({"id": hit.id, "url": hit.url, "title": hit.title, "snippet": hit.snippet,
                 "score": hit.score, "language": hit.language, "fetched": hit.fetched, "copies": copies(hit)});
-            writeln!(out, "{row}")?;
+            writeln!(out, "{}", output::json(&row))?;
         }
         return Ok(COMPLETE);
     }
@@ -85,9 +85,10 @@ pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf
         writeln!(out, "     {dim}{}{reset}\n", line(&hit.snippet, 150))?;
     }
     let shown = hits.len();
+    let pages = counted(pages, "page");
     match total {
-        0 => writeln!(out, "Nothing found among {pages} pages.")?,
-        _ => writeln!(out, "{shown} of {total} found among {pages} pages.")?,
+        0 => writeln!(out, "Nothing found among {pages}.")?,
+        _ => writeln!(out, "{shown} of {total} found among {pages}.")?,
     }
     Ok(COMPLETE)
 }

@@ -11,7 +11,7 @@ use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Columns, Row, Rows, Texts, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::output::{colour, line};
+use crate::output::{self, colour, line};
 
 /// Characters of a line, both sides, where nobody says.
 const WIDTH: usize = 140;
@@ -53,7 +53,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
             object.insert("text".into(), json!(own));
             object.insert("of_text".into(), json!(other));
         }
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
     writeln!(

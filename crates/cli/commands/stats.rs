@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::data::must_hold_pages;
 use crate::duplicates::{KINDS, Rows};
 use crate::exit::COMPLETE;
-use crate::output::{bytes, line, number};
+use crate::output::{bytes, counted, line, number};
 
 /// Classes of similarity, each a twentieth wide.
 pub(crate) const CLASSES: usize = 20;
@@ -159,11 +159,11 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     }
     writeln!(
         out,
-        "{} pages are discarded, {} of page bodies; {} restored, {} aliases",
-        number(stats.discarded),
+        "{} discarded, {} of page bodies; {} restored, {} aliases",
+        counted(stats.discarded, "page"),
         bytes(stats.bytes),
         number(stats.restored),
-        number(stats.aliases)
+        counted(stats.aliases, "alias")
     )?;
     for (kind, count) in &stats.kinds {
         writeln!(out, "  {kind:<10} {:>9}", number(*count))?;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::crawl::{Summary, print_summary};
-use crate::data::{must_exist, saved};
+use crate::data::{must_exist, saved, unreadable};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
-use crate::output::number;
+use crate::output::{counted, number};
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {
@@ -48,11 +48,15 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
 fn read(data: &Path) -> Result<Option<Summary>> {
     let path = data.join("summary.json");
     match std::fs::read(&path) {
-        Ok(bytes) => serde_json::from_slice(&bytes)
-            .map(Some)
-            .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display()))),
+        Ok(bytes) => {
+            let mut summary: Summary = serde_json::from_slice(&bytes)
+                .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display())))?;
+            // Not where it lay when it was written.
+            summary.data = data.display().to_string();
+            Ok(Some(summary))
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
+        Err(error) => Err(unreadable(&path, &error)),
     }
 }
 
@@ -73,7 +77,7 @@ fn one(json: bool, data: &Path) -> Result<u8> {
         writeln!(out, "{row}")?;
         return Ok(COMPLETE);
     }
-    writeln!(out, "{}: {} seeds", data.display(), saved.seeds.len())?;
+    writeln!(out, "{}: {}", data.display(), counted(saved.seeds.len() as u64, "seed"))?;
     drop(out);
     match summary {
         Some(mut summary) => {

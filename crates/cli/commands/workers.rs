@@ -14,7 +14,7 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
     use serde_json::json;
 
     use crate::exit::{COMPLETE, USAGE, coded};
-    use crate::output::{duration, line, number};
+    use crate::output::{counted, duration, line, number};
 
     let settings = crate::settings::Settings {
         cluster: Some(cluster),
@@ -59,11 +59,11 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
     }
     writeln!(
         out,
-        "{} URLs known, {} queued, {} of them tried again in the next run; {} pages in the tables.",
-        number(counts.known),
+        "{} known, {} queued, {} of them tried again in the next run; {} in the tables.",
+        counted(counts.known, "URL"),
         number(counts.queued),
         number(counts.deferred),
-        number(documents)
+        counted(documents, "page")
     )?;
     Ok(COMPLETE)
 }

@@ -56,6 +56,11 @@ pub(super) struct Head {
     head_bytes: usize,
 }
 
+/// Whether a status says that it may be another one soon.
+pub(super) const fn is_failure(status: u16) -> bool {
+    status == 429 || status >= 500
+}
+
 /// `None` for a probe: its question is of one run alone.
 pub(super) fn key(entry: &Entry) -> Option<Key> {
     let kind = match entry.kind {
@@ -67,12 +72,15 @@ pub(super) fn key(entry: &Entry) -> Option<Key> {
 }
 
 /// A frame but for the body, which comes last, and the length of all. `None` for what could not be read
-/// again as it is.
+/// again as it is, and for what was of a moment.
 pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> {
     let response = &answer.response;
     let packed = response.raw.as_ptr() != response.body.as_ptr() && !response.body.is_empty();
     if packed && response.header("content-encoding").is_none() {
         // Too long to be kept among the headers.
+        return None;
+    }
+    if is_failure(response.status) {
         return None;
     }
     let http = response.head();
@@ -221,6 +229,10 @@ pub(super) mod tests {
     fn what_could_not_be_read_again_is_not_kept() {
         let (entry, mut packed) = answer("http://a.example/", 200, "text");
         assert!(frame(&entry, &packed).is_some());
+        for status in [429, 503] {
+            let (entry, failed) = answer("http://a.example/", status, "text");
+            assert!(frame(&entry, &failed).is_none(), "{status} may be another one soon");
+        }
         let probe = Entry { kind: EntryKind::Probe, ..entry.clone() };
         assert!(frame(&probe, &packed).is_none());
         packed.response.raw = Bytes::from_static(b"packed");

@@ -10,7 +10,7 @@ use hapax_index::{Page, StoredPage};
 use url::Url;
 
 use super::commit::{Committer, round};
-use super::decide::{examples, stored_page};
+use super::examples::{examples, stored_page};
 use super::fetch::VALIDATORS;
 use super::log::{Discarded, DiscardedOf};
 use super::summary::Summary;

@@ -17,7 +17,7 @@ use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::decide::{TextCache, dedup_document};
+use super::examples::{TextCache, dedup_document};
 use super::log::{Log, Skipped};
 use super::page::PageWork;
 use super::received::Received;
@@ -60,6 +60,12 @@ struct SkipPosition {
     fetched_before: u64,
     /// The rules by which URLs were refused.
     rules: String,
+}
+
+/// Whether a look at all known pages was stopped before its end, by what the frontier keeps for us.
+pub(super) fn recrawl_under_way(payload: &[u8]) -> Result<bool> {
+    let position: SkipPosition = read_position(payload)?;
+    Ok(position.recrawl && !position.finished)
 }
 
 /// Which stores a job uses, and how.

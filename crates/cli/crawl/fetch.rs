@@ -11,7 +11,7 @@ use hapax_frontier::{EntryKind, Frontier, Lease, UrlLimits, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
-use super::answer::Answer;
+use super::answer::{Answer, is_failure};
 use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread, is_wanted};
 use super::received::Received;
@@ -258,16 +258,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         took: started.elapsed(),
         asked_if_changed: known != Validators::default(),
     };
-    if let Some(received) = shared.received.as_ref().filter(|_| !is_failure(answer.response.status))
-    {
+    if let Some(received) = &shared.received {
         received.keep(&lease.entry, &answer).await;
     }
     answered(shared, lease, answer).await
-}
-
-/// Whether a status says that it may be another one soon.
-const fn is_failure(status: u16) -> bool {
-    status == 429 || status >= 500
 }
 
 /// A request that gave no response.

@@ -9,7 +9,7 @@ use hapax_frontier::{Lease, host_key};
 use hapax_index::{Page, StoredPage};
 
 use super::commit::{Committer, place, round};
-use super::decide::{examples, stored_text};
+use super::examples::{examples, stored_text};
 use super::log::{Discarded, DiscardedOf};
 use super::page::PageWork;
 

@@ -3,7 +3,7 @@
 mod answer;
 mod apply;
 mod commit;
-mod decide;
+mod examples;
 mod feeds;
 mod fetch;
 mod forget;
@@ -27,7 +27,7 @@ mod survivor;
 mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
-pub(crate) use decide::{dedup_document, examples, site_of, stored_text};
+pub(crate) use examples::{dedup_document, examples, site_of, stored_text};
 pub(crate) use feeds::{CLAIM, TRUST, claimed};
 pub(crate) use log::Discarded;
 pub(crate) use page::{

@@ -133,9 +133,6 @@ impl Committer {
             // It became a duplicate since: what it is held against may have changed, so it is asked
             // for whole.
             frontier.note(url, VALIDATORS, Vec::new());
-            if let Some(received) = &self.received {
-                received.finish(&lease.entry);
-            }
             frontier.put_back(lease.clone(), std::time::Duration::ZERO, now);
             return Ok(());
         }

@@ -15,7 +15,7 @@ use super::stats::Stats;
 use super::summary::Stop;
 use crate::exit::{USAGE, coded};
 use crate::settings::{ScopeName, Settings};
-use crate::units::{parse_duration, parse_size};
+use crate::units::{NONE, parse_duration, parse_size};
 
 /// The default of `--min-free-disk`.
 const MIN_FREE_DISK: u64 = 1 << 30;
@@ -52,7 +52,9 @@ impl Rules {
             scope: Scope::new(kind, seeds),
             include: (!include.is_empty()).then_some(include),
             exclude: set("exclude", &settings.exclude)?,
-            max_depth: settings.max_depth.unwrap_or(u16::MAX),
+            max_depth: settings
+                .max_depth
+                .map_or(u16::MAX, |depth| u16::try_from(depth).unwrap_or(u16::MAX)),
             limits: settings.url_limits(),
         })
     }
@@ -119,10 +121,16 @@ impl RunLimits {
         stats: &Arc<Stats>,
         fetched_before: u64,
     ) -> Result<Self> {
-        let time = settings.time_limit.as_deref().map(parse_duration).transpose()?;
+        let limited = |text: &&str| *text != NONE;
+        let time =
+            settings.time_limit.as_deref().filter(limited).map(parse_duration).transpose()?;
         Ok(Self {
             max_pages: settings.max_pages.unwrap_or(u64::MAX).saturating_add(fetched_before),
-            max_bytes: settings.max_bytes.as_deref().map_or(Ok(u64::MAX), parse_size)?,
+            max_bytes: settings
+                .max_bytes
+                .as_deref()
+                .filter(limited)
+                .map_or(Ok(u64::MAX), parse_size)?,
             deadline: time.and_then(|time| Instant::now().checked_add(time)),
             min_free_disk: settings
                 .min_free_disk

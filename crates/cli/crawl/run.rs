@@ -12,7 +12,7 @@ use hapax_frontier::{DiskFrontier, Frontier, Next, normalize};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
-use super::commit::{Committer, Parts};
+use super::commit::{Committer, Parts, recrawl_under_way};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work_or_say};
 use super::missing::MissingPages;
@@ -27,6 +27,7 @@ use super::summary::{Stop, Summary};
 use super::writer::Writer;
 use crate::data::DataDir;
 use crate::exit::{USAGE, WRITE, coded};
+use crate::output::counted;
 use crate::settings::Settings;
 
 /// One crawl.
@@ -93,6 +94,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let reach = settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?;
     let received =
         |may_come: &dyn Fn(&str) -> bool| Received::open(data.received(), &reach, may_come);
+    let mut begins_again = job.recrawl;
     let (frontier, verdicts, received): (Arc<dyn Frontier>, _, _) =
         match join(data, settings, &politeness)? {
             Some(shared) => {
@@ -102,10 +104,12 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
             }
             None => {
                 let disk = DiskFrontier::open(&data.frontier(), politeness)?;
+                // The same command goes on with what it began.
+                begins_again &= !recrawl_under_way(&disk.payload()?)?;
                 // What is not known yet was met in the group that the kill undid.
                 let may_come = |url: &str| {
                     let known = disk.knows(url).unwrap_or(true);
-                    !job.recrawl && (!known || disk.is_queued(url).unwrap_or(false))
+                    !begins_again && (!known || disk.is_queued(url).unwrap_or(false))
                 };
                 let received = received(&may_come);
                 (Arc::new(disk), None, Some(Arc::new(received)))
@@ -172,7 +176,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
 
     let summary_root = data.root().to_owned();
-    tracing::info!("crawling {} seeds into {}", job.seeds.len(), summary_root.display());
+    let many = counted(job.seeds.len() as u64, "seed");
+    tracing::info!("crawling {many} into {}", summary_root.display());
     let mut writer = Writer {
         committer,
         rules,
@@ -194,8 +199,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     writer.seed(&job.seeds)?;
     writer.remember_claims()?;
     writer.reconsider(&job.rules)?;
-    if job.recrawl {
+    if begins_again {
         writer.again()?;
+    } else if job.recrawl {
+        tracing::info!("going on with the recrawl that was stopped");
     }
     let before = writer.committer.fetched_before;
     let limits = RunLimits::new(settings, data.root(), &stats, before)?;

@@ -9,7 +9,7 @@ use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
 use hapax_frontier::Frontier;
 
 use super::commit::{Committer, GROUP_PAGES};
-use super::decide::dedup_document;
+use super::examples::dedup_document;
 use super::page::PageWork;
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};

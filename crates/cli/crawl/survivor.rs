@@ -9,7 +9,7 @@ use hapax_index::StoredPage;
 use url::Url;
 
 use super::commit::Committer;
-use super::decide::examples;
+use super::examples::examples;
 use super::fetch::VALIDATORS;
 use super::log::Discarded;
 use super::page::PageWork;

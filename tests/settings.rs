@@ -1,0 +1,66 @@
+//! Settings by flag, environment and file, and what takes them back.
+
+use std::collections::HashMap;
+
+use crate::fetching::article;
+use crate::support::{Bench, Server, code, crawl, html, prose, text};
+
+#[test]
+fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back() {
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a><a href=/c>c</a>", prose(1, 9)))),
+        ("/b".to_owned(), article(2)),
+        ("/c".to_owned(), article(3)),
+    ]));
+    let bench = Bench::new();
+    let seeds = bench.path("seeds.txt");
+    std::fs::write(&seeds, server.url("/")).unwrap();
+    let run = |flags: &[&str]| {
+        let mut command = crawl();
+        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
+        command.args(["--delay", "0s"]).args(flags);
+        command.env("HAPAX_EXCLUDE", "/b$\n/never").env("HAPAX_NO_WARC", "true").output().unwrap()
+    };
+    assert_eq!(code(&run(&[])), 0);
+    assert!(!bench.data().join("pages").exists());
+    assert_eq!(server.asked(), ["/", "/c"]);
+    // What the environment says, and crawl.toml by now, is taken back by flags.
+    assert_eq!(code(&run(&["--no-warc=false", "--exclude", ""])), 0);
+    assert!(bench.data().join("pages").exists());
+    assert_eq!(server.asked(), ["/", "/c", "/b"]);
+    let wrong = crawl().args(["--seeds", "x"]).env("HAPAX_NO_INDEX", "perhaps").output().unwrap();
+    assert_eq!(code(&wrong), 1, "{}", text(&wrong.stderr));
+    assert!(text(&wrong.stderr).contains("--no-index"), "{}", text(&wrong.stderr));
+}
+
+#[test]
+fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a>", prose(1, 9)))),
+        ("/b".to_owned(), article(2)),
+    ]));
+    let bench = Bench::new();
+    let seeds = bench.path("seeds.txt");
+    std::fs::write(&seeds, server.url("/")).unwrap();
+    let run = |flags: &[&str]| {
+        let mut command = crawl();
+        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
+        command.args(["--delay", "0s"]).args(flags);
+        // An empty one is none.
+        command.env("HAPAX_MAX_BYTES", "").env("HAPAX_MAX_PAGE", "5").output().unwrap()
+    };
+    let output = run(&["--max-pages", "1"]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("a larger --max-pages, or none"));
+    assert!(text(&output.stderr).contains("did you mean HAPAX_MAX_PAGES?"));
+    assert_eq!(code(&run(&[])), 3, "it is remembered");
+    assert_eq!(code(&run(&["--max-pages", "none", "--time-limit", "none"])), 0);
+    assert_eq!(code(&run(&[])), 0, "that too");
+    assert_eq!(server.asked(), ["/", "/b"]);
+    // Moved, it names itself.
+    let moved = bench.path("moved");
+    std::fs::rename(bench.data(), &moved).unwrap();
+    let said = crawl().args(["status", "--data"]).arg(&moved).output().unwrap();
+    let list = format!("crawl duplicates list --data {}", moved.display());
+    assert!(text(&said.stdout).contains(&list), "{}", text(&said.stdout));
+}
