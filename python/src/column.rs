@@ -1,11 +1,12 @@
 //! Fingerprints of many texts at once, on several threads.
 
+use hapax_page::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
+use crate::body::{self, Body};
 use crate::errors::{Failure, detached};
-use crate::evidence::{self, Body, Kind};
 use crate::page::Content;
 use crate::words::{Two, Words, two, words};
 
@@ -64,11 +65,11 @@ fn of_bodies(
     recipe: Option<&str>,
     threads: usize,
 ) -> Result<[Words; 2], Failure> {
-    let recipe = evidence::recipe(recipe)?;
+    let recipe = body::recipe(recipe)?;
     let kind = kind(kind_name)?;
     let done = parallel(bodies, threads, |_, (body, url)| {
         let body = Body { kind: kind.unwrap_or(body.kind), ..*body };
-        evidence::fingerprint_of(&body, *url, recipe)
+        body::fingerprint_of(&body, *url, recipe)
     })?;
     let (mut fingerprints, mut tokens) = (Words::default(), Words::default());
     for (fingerprint, count) in done {

@@ -7,9 +7,9 @@ Arrow's there. Every call that takes long lets go of the interpreter, and nothin
 #![forbid(unsafe_code)]
 
 mod batch;
+mod body;
 mod column;
 mod errors;
-mod evidence;
 mod page;
 mod rank;
 mod store;

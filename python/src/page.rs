@@ -1,14 +1,15 @@
 //! Pages, read.
 
 use hapax_extract::{Document, Reason};
+use hapax_page::{Evidence, Kind};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyString};
 use url::Url;
 
+use crate::body::{self, Body};
 use crate::errors::{Failure, detached};
-use crate::evidence::{self, Body, Evidence, Kind};
 
 /// A string or bytes of the caller's, held without a copy.
 #[derive(Debug)]
@@ -221,7 +222,7 @@ fn read(
     let url = parse_url(url)?;
     detached(py, || {
         let body = Body { kind, content_type, ..content.body() };
-        Page::read(&body, url, evidence::recipe(recipe)?)
+        Page::read(&body, url, body::recipe(recipe)?)
     })
 }
 
@@ -235,8 +236,7 @@ pub(crate) fn fingerprint(
 ) -> PyResult<u64> {
     let content = Content::of(text)?;
     detached(py, || {
-        let (found, _) =
-            evidence::fingerprint_of(&content.body(), None, evidence::recipe(recipe)?)?;
+        let (found, _) = body::fingerprint_of(&content.body(), None, body::recipe(recipe)?)?;
         Ok(found.bits())
     })
 }
@@ -253,10 +253,10 @@ pub(crate) fn response_fingerprint(
     recipe: Option<&str>,
 ) -> PyResult<Option<(u64, u32)>> {
     detached(py, || {
-        let Some(kind) = Kind::of_response(content_type, &body) else { return Ok(None) };
+        let Some(kind) = Kind::of(content_type, &body) else { return Ok(None) };
         let body = Body { kind, bytes: &body, content_type, decoded: false };
         let url = url.map(str::as_bytes);
-        let (found, tokens) = evidence::fingerprint_of(&body, url, evidence::recipe(recipe)?)?;
+        let (found, tokens) = body::fingerprint_of(&body, url, body::recipe(recipe)?)?;
         Ok(Some((found.bits(), tokens)))
     })
 }
@@ -268,12 +268,12 @@ pub(crate) fn examples(
     text: &str,
     other: &str,
 ) -> PyResult<(Vec<String>, Vec<String>)> {
-    detached(py, || Ok(evidence::examples(text, other)))
+    detached(py, || Ok(hapax_page::examples(text, other)))
 }
 
 /// A URL in its normal spelling, and the host that logs name it by.
 #[pyfunction]
 pub(crate) fn split_url(url: &str) -> PyResult<(String, String)> {
     let url = parse_url(Some(url))?;
-    Ok(url.map(|url| (url.to_string(), evidence::host_key(&url))).unwrap_or_default())
+    Ok(url.map(|url| (url.to_string(), hapax_page::host_key(&url))).unwrap_or_default())
 }

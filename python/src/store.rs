@@ -13,7 +13,6 @@ use url::Url;
 
 use crate::column::{contents, parallel};
 use crate::errors::{Failure, detached};
-use crate::evidence;
 use crate::page::{Content, Page, parse_url};
 use crate::verdict::{PyNeighbour, PyRecord, PyVerdict};
 use crate::words::{Three, Words, fingerprint, fingerprints, three};
@@ -91,7 +90,7 @@ impl Read<'_> {
     fn document<'k>(&self, key: &'k [u8], address: &Address, time: u64) -> Document<'k> {
         let page: &Page = match self {
             Self::Fingerprint(value) => {
-                let site = evidence::site_of(address.url(None), key);
+                let site = hapax_page::site_of(address.url(None), key);
                 return Document { site, time, ..Document::new(key, *value) };
             }
             Self::Own(page) => page,
@@ -342,11 +341,9 @@ impl PyStore {
     #[pyo3(signature = (payload=None))]
     fn commit(&self, py: Python<'_>, payload: Option<PyBackedBytes>) -> PyResult<()> {
         let store = self.open()?;
-        detached(py, || {
-            match payload {
-                Some(payload) => Ok(store.commit(&payload)?),
-                None => Ok(store.commit_keeping_payload()?),
-            }
+        detached(py, || match payload {
+            Some(payload) => Ok(store.commit(&payload)?),
+            None => Ok(store.commit_keeping_payload()?),
         })
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use hapax_dedup::{Fingerprint, MAX_DISTANCE, Policy, Sketch, plans};
 use hapax_extract::Recipe;
+use hapax_page::{Evidence, Kind};
 use serde_json::json;
 use url::Url;
 
@@ -17,7 +18,6 @@ use super::input::read;
 use super::plan::{leads, number as parse_number};
 use super::print;
 use crate::args::CalibrateArgs;
-use crate::crawl::{Evidence, kind, read_document};
 use crate::exit::{BAD_INPUT, coded};
 use crate::output::{bytes, counted, number};
 
@@ -101,9 +101,8 @@ fn open_all(files: &[PathBuf], measured: &mut Measured) -> Vec<Page> {
                 continue;
             }
         };
-        let page = kind(None, &bytes).and_then(|kind| {
-            let document =
-                read_document(kind, &Url::parse("http://localhost/").ok()?, None, &bytes);
+        let page = Kind::of(None, &bytes).and_then(|kind| {
+            let document = kind.read(&Url::parse("http://localhost/").ok()?, None, &bytes);
             let evidence = Evidence::of(&document, Recipe::default());
             let sketch = evidence.sketch.filter(|_| !evidence.basis.little)?;
             let shingles = evidence.basis.features.shingles.iter().copied().collect();

@@ -11,15 +11,14 @@ use anyhow::Result;
 use hapax_dedup::Neighbour;
 use hapax_extract::Recipe;
 use hapax_fetch::Response;
+use hapax_page::Kind;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
 use super::pages::read_named;
-use crate::crawl::{
-    Committer, Kind, Outcome, PageWork, Parts, Stats, dedup_document, read_document,
-};
+use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output;
@@ -38,7 +37,7 @@ fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
     // An id is no address; this one has no host, so the document belongs to no site.
     let url = url.or_else(|| Url::parse("urn:hapax:document").ok()).ok_or("no URL")?;
     let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
-    let mut document = read_document(kind, &url, Some(&content_type), &body);
+    let mut document = kind.read(&url, Some(&content_type), &body);
     if let Some(title) = &item.title {
         document.title.clone_from(title);
     }
@@ -120,11 +119,11 @@ fn answer(
         Err(what) => return Ok(Err((Some(item.id), what))),
     };
     let matches: Vec<Neighbour> = if all_matches {
-        committer.store().matches(&dedup_document(&page, item.id.as_bytes()))?
+        committer.store().matches(&page.stored(item.id.as_bytes()))?
     } else {
         Vec::new()
     };
-    let fingerprint = page.fingerprint.to_string();
+    let fingerprint = page.evidence.fingerprint.to_string();
     let mut row = match committer.page(&page)? {
         Outcome::Duplicate(of) => json!({
             "id": item.id, "verdict": "duplicate", "of": {"id": key_of(committer, of.id)?},
@@ -135,7 +134,7 @@ fn answer(
         }
     };
     if let Some(object) = row.as_object_mut() {
-        object.insert("tokens".into(), page.basis.features.tokens.into());
+        object.insert("tokens".into(), page.evidence.basis.features.tokens.into());
         if all_matches {
             let mut list = Vec::new();
             for of in matches {

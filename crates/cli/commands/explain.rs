@@ -7,13 +7,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_extract::{Document, Reason, Recipe, weighted_words};
+use hapax_page::{Evidence, HASH, Kind, examples, site_of};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::input::read;
 use super::print;
 use crate::args::ExplainArgs;
-use crate::crawl::{Evidence, HASH, examples, kind, read_document, site_of};
 use crate::exit::{BAD_INPUT, USAGE, coded};
 use crate::output::{self, line, number};
 use crate::settings::Settings;
@@ -62,11 +62,11 @@ fn open(path: &Path, url: Option<&String>, without: &str, recipe: Recipe) -> Res
     let address = url.map_or(without, String::as_str);
     let url = Url::parse(address).with_context(|| format!("--url {address}"))?;
     // A file has no content type: its bytes say what it is.
-    let kind = kind(None, &bytes)
+    let kind = Kind::of(None, &bytes)
         .ok_or_else(|| coded(BAD_INPUT, format!("{name}: neither HTML nor text")))?;
-    let document = read_document(kind, &url, None, &bytes);
+    let document = kind.read(&url, None, &bytes);
     let evidence = Evidence::of(&document, recipe);
-    let site = site_of(&url, name.as_bytes());
+    let site = site_of(Some(&url), name.as_bytes());
     Ok(Page { name, bytes: bytes.len(), document, evidence, site, recipe })
 }
 

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hapax_extract::{Document, Reason, Recipe};
+use hapax_page::{HASH, Kind, fingerprint as fingerprint_by};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::input::read;
-use crate::crawl::{HASH, Kind, fingerprint as fingerprint_by, kind, read_document};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
 
@@ -53,8 +53,8 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
 
 pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     each(files, |path, bytes, out| {
-        let kind = kind(None, bytes).unwrap_or(Kind::Plain);
-        let document = read_document(kind, &Url::parse(BASE)?, None, bytes);
+        let kind = Kind::of(None, bytes).unwrap_or(Kind::Plain);
+        let document = kind.read(&Url::parse(BASE)?, None, bytes);
         let basis = document.basis(|bytes| HASH.hash(bytes));
         Ok(writeln!(
             out,
@@ -66,7 +66,7 @@ pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
 }
 
 fn html(bytes: &[u8]) -> Result<Document> {
-    Ok(read_document(Kind::Html, &Url::parse(BASE)?, None, bytes))
+    Ok(Kind::Html.read(&Url::parse(BASE)?, None, bytes))
 }
 
 /// Works on each file; one that cannot be read is reported, and the rest goes on.

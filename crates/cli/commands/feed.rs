@@ -11,10 +11,11 @@ use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use hapax_frontier::{DiskFrontier, Frontier, normalize};
+use hapax_page::HASH;
 use url::Url;
 
 use super::feed_file::{self, Filter, Writer};
-use crate::crawl::{CLAIM, HASH, TRUST};
+use crate::crawl::{CLAIM, TRUST};
 use crate::data::{DataDir, must_hold_pages};
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};

@@ -7,14 +7,15 @@ use hapax_dedup::{Neighbour, Record};
 use hapax_fetch::warc::format_time;
 use hapax_frontier::host_key;
 use hapax_index::{Page, StoredPage};
+use hapax_page::examples;
 use url::Url;
 
 use super::commit::{Committer, round};
-use super::examples::{examples, stored_page};
 use super::fetch::VALIDATORS;
 use super::log::{Discarded, DiscardedOf};
 use super::summary::Summary;
 use super::survivor::Rank;
+use super::texts::stored_page;
 use crate::data::DataDir;
 use crate::duplicates::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
 

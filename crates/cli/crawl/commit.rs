@@ -17,12 +17,12 @@ use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::examples::{TextCache, dedup_document};
 use super::log::{Log, Skipped};
 use super::page::PageWork;
 use super::received::Received;
 use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::{PageCounts, Stats};
+use super::texts::TextCache;
 use crate::data::DataDir;
 use crate::duplicates::{Decisions, Rows};
 use crate::exit::{USAGE, coded};
@@ -307,7 +307,7 @@ impl Committer {
             self.unused(page);
             return Ok(Outcome::Known);
         }
-        let document = dedup_document(page, key.as_bytes());
+        let document = page.stored(key.as_bytes());
         let best = match self.ask_all(&document)? {
             None => {
                 let mut matches = self.store.matches(&document)?.into_iter();

@@ -7,11 +7,12 @@ use hapax_dedup::{Level, Neighbour};
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, format_time};
 use hapax_frontier::{Lease, host_key};
 use hapax_index::{Page, StoredPage};
+use hapax_page::examples;
 
 use super::commit::{Committer, place, round};
-use super::examples::{examples, stored_text};
 use super::log::{Discarded, DiscardedOf};
 use super::page::PageWork;
+use super::texts::stored_text;
 
 impl Committer {
     pub(super) fn keep(
@@ -21,7 +22,7 @@ impl Committer {
         time: &str,
         location: Option<Location>,
     ) -> Result<()> {
-        self.texts.insert(id, &page.basis.text);
+        self.texts.insert(id, &page.evidence.basis.text);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
             self.kept.insert(id, (location, page.time));
@@ -31,7 +32,7 @@ impl Committer {
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
-                text: &page.basis.text,
+                text: &page.evidence.basis.text,
                 language: page.document.language,
                 fetched: time,
                 stored_at: &stored_at,
@@ -82,14 +83,14 @@ impl Committer {
             stored_text(&self.pages_folder, of_place.as_deref()?, &url)
         });
         let (shared, different) =
-            other.map(|other| examples(&page.basis.text, &other)).unwrap_or_default();
+            other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
         self.discarded.append(&Discarded {
             time,
             id,
             url: page.url.to_string(),
             kind: kind.to_owned(),
             of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
-            fingerprint: Some(page.fingerprint.to_string()),
+            fingerprint: Some(page.evidence.fingerprint.to_string()),
             of_fingerprint: Some(best.fingerprint.to_string()),
             distance: Some(best.distance),
             threshold: Some(self.threshold),
@@ -147,7 +148,7 @@ impl Committer {
         let record_id = self.record_id(id);
         let Some(warc) = &mut self.warc else { return Ok(None) };
         let mut told = vec![
-            ("fingerprint", page.fingerprint.to_string()),
+            ("fingerprint", page.evidence.fingerprint.to_string()),
             ("recipe", self.recipe.name().to_owned()),
             ("charset", page.document.charset.to_owned()),
             ("language", page.document.language.to_owned()),

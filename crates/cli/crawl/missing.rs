@@ -50,11 +50,11 @@ impl MissingPages {
 
     /// Takes in a page that should not exist.
     pub(super) fn learn(&mut self, frontier: &dyn Frontier, host: &str, page: &PageWork) {
-        let Some(digest) = page.basis.features.digest else { return };
+        let Some(digest) = page.evidence.basis.features.digest else { return };
         let mut note = digest.to_vec();
-        note.extend(page.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
+        note.extend(page.evidence.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
         frontier.note(host, NOTE, note);
-        self.answers.insert(host.to_owned(), Some(Answer { digest, sketch: page.sketch }));
+        self.answers.insert(host.to_owned(), Some(Answer { digest, sketch: page.evidence.sketch }));
     }
 
     /// Whether a page looks like the answer of its host to an address that does not exist.
@@ -72,10 +72,10 @@ impl MissingPages {
             self.answers.insert(host.to_owned(), note.as_deref().and_then(read_note));
         }
         let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
-        if page.basis.features.digest == Some(answer.digest) {
+        if page.evidence.basis.features.digest == Some(answer.digest) {
             return Ok(true);
         }
-        let both = page.sketch.as_ref().zip(answer.sketch.as_ref());
+        let both = page.evidence.sketch.as_ref().zip(answer.sketch.as_ref());
         Ok(both.is_some_and(|(a, b)| a.similarity(b) >= SIMILARITY))
     }
 }

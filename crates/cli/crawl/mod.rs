@@ -3,7 +3,6 @@
 mod answer;
 mod apply;
 mod commit;
-mod examples;
 mod feeds;
 mod fetch;
 mod forget;
@@ -24,15 +23,13 @@ mod shared;
 mod stats;
 mod summary;
 mod survivor;
+mod texts;
 mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
-pub(crate) use examples::{dedup_document, examples, site_of, stored_text};
 pub(crate) use feeds::{CLAIM, TRUST, claimed};
 pub(crate) use log::Discarded;
-pub(crate) use page::{
-    Evidence, HASH, Kind, PageWork, Unread, fingerprint, kind, read_document, read_response,
-};
+pub(crate) use page::{PageWork, Unread, read_response};
 pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
 pub(crate) use rules::{Rules, names_host};
 pub(crate) use run::{Job, check_settings, crawl};
@@ -43,3 +40,4 @@ pub(crate) use shared::WITHOUT;
 pub(crate) use shared::connect;
 pub(crate) use stats::Stats;
 pub(crate) use summary::{Summary, print as print_summary};
+pub(crate) use texts::stored_text;

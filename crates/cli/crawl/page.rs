@@ -1,18 +1,13 @@
 //! A response on its way through extraction.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
-use hapax_extract::{
-    Basis, Document, Features, Limits, Recipe, Tie, extract, extract_plain, links,
-};
+use hapax_extract::{Document, Features, Limits, Recipe, extract, extract_plain, links};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
+use hapax_page::{Evidence, Kind};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
-
-/// The hash of features; part of the recipe.
-pub(crate) const HASH: FeatureHash = FeatureHash::Fnv1aMix;
 
 /// A page, read and fingerprinted, ready for the commit thread.
 #[derive(Debug)]
@@ -21,12 +16,7 @@ pub(crate) struct PageWork {
     pub(crate) url: Url,
     pub(crate) response: Response,
     pub(crate) document: Document,
-    pub(crate) basis: Basis,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) sketch: Option<Sketch>,
-    /// Hashes of what it calls itself: heading and title, 0 for none.
-    pub(crate) names: [u64; 2],
-    pub(crate) numbers: Numbers,
+    pub(crate) evidence: Evidence,
     pub(crate) time: SystemTime,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
@@ -36,51 +26,12 @@ pub(crate) struct PageWork {
     pub(super) _room: Option<OwnedSemaphorePermit>,
 }
 
-/// What kind of text a response holds, by its content type or, without one, by its bytes.
-pub(crate) fn kind(content_type: Option<&str>, body: &[u8]) -> Option<Kind> {
-    let essence = content_type.and_then(|t| t.split(';').next()).unwrap_or_default().trim();
-    match essence.to_ascii_lowercase().as_str() {
-        "text/html" | "application/xhtml+xml" => Some(Kind::Html),
-        "text/plain" => Some(Kind::Plain),
-        "" => {
-            let start = body.trim_ascii_start();
-            if start.starts_with(b"<") || start.starts_with(b"\xEF\xBB\xBF<") {
-                Some(Kind::Html)
-            } else if !body.is_empty() && !body.iter().take(1024).any(|&b| b == 0) {
-                Some(Kind::Plain)
-            } else {
-                None
-            }
-        }
-        _ => None,
-    }
-}
-
 /// Whether a body of this content type is read.
 pub(crate) fn is_wanted(content_type: &str) -> bool {
     // Without a type the bytes say what it is.
     content_type.trim_start().starts_with(';')
         || content_type.trim().is_empty()
-        || kind(Some(content_type), b"").is_some()
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Html,
-    Plain,
-}
-
-/// Bytes to a document.
-pub(crate) fn read_document(
-    kind: Kind,
-    url: &Url,
-    content_type: Option<&str>,
-    body: &[u8],
-) -> Document {
-    match kind {
-        Kind::Html => extract(url, content_type, body, &Limits::default()),
-        Kind::Plain => extract_plain(content_type, body, &Limits::default()),
-    }
+        || Kind::of(Some(content_type), b"").is_some()
 }
 
 impl PageWork {
@@ -110,26 +61,28 @@ impl PageWork {
         time: SystemTime,
         recipe: Recipe,
     ) -> Self {
-        let Evidence { mut basis, fingerprint, sketch, names, numbers } =
-            Evidence::of(&document, recipe);
+        let mut evidence = Evidence::of(&document, recipe);
         (document.text, document.blocks, document.images) = Default::default();
-        let Features { words, shingles, numbers: hashes, .. } = &mut basis.features;
+        let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
         Self {
             lease,
             url,
             response,
             document,
-            basis,
-            fingerprint,
-            sketch,
-            names,
-            numbers,
+            evidence,
             time,
             key: None,
             _alone: None,
             _room: None,
         }
+    }
+
+    /// The page as the dedup store sees it.
+    pub(crate) fn stored<'a>(&self, key: &'a [u8]) -> hapax_dedup::Document<'a> {
+        let since = self.time.duration_since(UNIX_EPOCH);
+        let time = since.map_or(0, |since| since.as_secs());
+        self.evidence.document(key, Some(&self.url), time)
     }
 }
 
@@ -156,7 +109,7 @@ pub(crate) fn read_response(
     with_text: bool,
 ) -> Result<Document, Unread> {
     let content_type = response.header("content-type");
-    let mut document = match kind(content_type, &response.body) {
+    let mut document = match Kind::of(content_type, &response.body) {
         Some(Kind::Html) if with_text => extract(url, content_type, &response.body, limits),
         Some(Kind::Html) => links(url, content_type, &response.body, limits),
         Some(Kind::Plain) => extract_plain(content_type, &response.body, limits),
@@ -221,43 +174,17 @@ fn canonical_link(value: &str) -> Option<&str> {
     })
 }
 
-/// What the decision knows of a document.
-#[derive(Debug)]
-pub(crate) struct Evidence {
-    pub(crate) basis: Basis,
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) sketch: Option<Sketch>,
-    pub(crate) names: [u64; 2],
-    pub(crate) numbers: Numbers,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Evidence {
-    pub(crate) fn of(document: &Document, recipe: Recipe) -> Self {
-        let basis = document.basis(|bytes| HASH.hash(bytes));
-        let fingerprint = fingerprint(document, &basis, recipe);
-        let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
-        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        let names = document
-            .names(|bytes| HASH.hash(bytes))
-            .map(|[whole, masked]| name_hash(whole, masked));
-        Self { basis, fingerprint, sketch, names, numbers }
+    #[test]
+    fn frontier_and_decision_call_a_site_the_same() {
+        for url in
+            ["http://a.example/x", "https://a.example/", "http://a.example:8080/", "http://[::1]/x"]
+        {
+            let url = Url::parse(url).unwrap();
+            assert_eq!(hapax_frontier::host_key(&url), hapax_page::host_key(&url));
+        }
     }
-
-    /// The document as a side of the policy's comparison.
-    pub(crate) fn side(&self, site: u64) -> Side<'_> {
-        let sketch = self.sketch.as_ref();
-        let tokens = self.basis.features.tokens;
-        Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
-    }
-}
-
-/// The fingerprint of a page by a recipe.
-pub(crate) fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprint {
-    let tie = match recipe.tie() {
-        Tie::Zero => TieRule::Zero,
-        Tie::One => TieRule::One,
-    };
-    let mut simhash = Simhash::with_tie(tie);
-    simhash.add_weighted(recipe.features(document, basis, |bytes| HASH.hash(bytes)));
-    simhash.finish()
 }

@@ -29,7 +29,7 @@ impl Committer {
             }
             None => true,
         };
-        Ok(of_is_there && record.digest == page.basis.features.digest)
+        Ok(of_is_there && record.digest == page.evidence.basis.features.digest)
     }
 
     /// Takes a page out of tables and index: another version of it comes.

@@ -9,7 +9,6 @@ use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
 use hapax_frontier::Frontier;
 
 use super::commit::{Committer, GROUP_PAGES};
-use super::examples::dedup_document;
 use super::page::PageWork;
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
@@ -234,7 +233,7 @@ impl Committer {
         for page in pages {
             let key = page.key.as_deref().unwrap_or(page.url.as_str());
             if self.store.id_of(key.as_bytes())?.is_none() {
-                documents.push(dedup_document(page, key.as_bytes()));
+                documents.push(page.stored(key.as_bytes()));
             }
         }
         self.ask_ahead_of(&documents)

@@ -1,15 +1,15 @@
 //! Which page of a cluster is kept: the one a person would keep, whichever came first.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 
 use anyhow::Result;
 use hapax_dedup::{Level, Neighbour};
 use hapax_fetch::warc::format_time;
 use hapax_index::StoredPage;
+use hapax_page::{AddressRank, examples};
 use url::Url;
 
 use super::commit::Committer;
-use super::examples::examples;
 use super::fetch::VALIDATORS;
 use super::log::Discarded;
 use super::page::PageWork;
@@ -19,14 +19,10 @@ use crate::duplicates::{Action, Decision};
 /// printers or phones, few parameters and a short path, fetched early, large.
 ///
 /// Total, and apart from the time of fetching the same whatever came first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
     canonical: bool,
-    https: bool,
-    /// Not the version for printers, phones or frames.
-    plain: bool,
-    parameters: Reverse<usize>,
-    path: Reverse<usize>,
+    address: AddressRank,
     time: Reverse<String>,
     bytes: u64,
     url: Reverse<String>,
@@ -34,17 +30,9 @@ pub(super) struct Rank {
 
 impl Rank {
     fn new(url: &str, canonical: bool, time: &str, bytes: u64) -> Self {
-        let parsed = Url::parse(url).ok();
-        let parsed = parsed.as_ref();
         Self {
             canonical,
-            https: parsed.is_some_and(|url| url.scheme() == "https"),
-            plain: !parsed.is_some_and(is_version),
-            parameters: Reverse(parsed.map_or(0, |url| url.query_pairs().count())),
-            // The host's name says nothing about who copied from whom.
-            path: Reverse(parsed.map_or(url.len(), |url| {
-                url.path().len() + url.query().map_or(0, |query| query.len() + 1)
-            })),
+            address: AddressRank::of(url),
             time: Reverse(time.to_owned()),
             bytes,
             url: Reverse(url.to_owned()),
@@ -55,59 +43,10 @@ impl Rank {
     pub(super) fn of(entry: &Discarded) -> Self {
         Self::new(&entry.url, entry.canonical, &entry.time, entry.bytes)
     }
-
-    fn key(&self) -> impl Ord + '_ {
-        (
-            self.canonical,
-            self.https,
-            self.plain,
-            self.parameters,
-            self.path,
-            &self.time,
-            self.bytes,
-            &self.url,
-        )
-    }
 }
 
 /// A page takes the place of another only if they are at least so much alike.
 const MIN_SIMILARITY: f64 = 0.8;
-
-/// Words of an address that tell a version of a page that has another, plainer one.
-const VERSIONS: [&str; 12] = [
-    "amp",
-    "embed",
-    "mobile",
-    "m",
-    "print",
-    "printable",
-    "printer",
-    "printversion",
-    "printview",
-    "share",
-    "touch",
-    "wap",
-];
-
-/// Whether an address is one of a version for printers, phones or frames.
-fn is_version(url: &Url) -> bool {
-    let is_word = |word: &str| VERSIONS.iter().any(|version| word.eq_ignore_ascii_case(version));
-    let words = |text: &str| text.split(['/', '.', '-', '_', '=', '&', '?']).any(is_word);
-    let host = url.host_str().unwrap_or_default().split('.').next().unwrap_or_default();
-    is_word(host) || words(url.path()) || url.query().is_some_and(words)
-}
-
-impl Ord for Rank {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
-}
-
-impl PartialOrd for Rank {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 impl Committer {
     /// Whether a page is better than the one that it duplicates. What a person chose stays, and so
@@ -168,7 +107,7 @@ impl Committer {
         line.of.warc = place;
         line.warc = line.warc.or(place_of_other);
         if let Some(text) = text {
-            (line.shared, line.different) = examples(&text, &page.basis.text);
+            (line.shared, line.different) = examples(&text, &page.evidence.basis.text);
         }
         self.discarded.append(&line)?;
         if let Some(frontier) = &self.frontier {
@@ -219,16 +158,11 @@ mod tests {
         let order = [
             rank("https://a.example/longer/but/canonical?x=1&y=2", true),
             rank("https://a.example/long/path", false),
-            rank("https://a.example/?a=1", false),
-            rank("http://long-name-of-a-host.example/", false),
+            Rank::new("http://a.example/y", false, "2025", 1),
+            Rank::new("http://a.example/x", false, "2026", 10),
             rank("http://a.example/x", false),
-            rank("http://a.example/x?sid=7", false),
-            rank("http://a.example/x?sid=7&b=1", false),
-            rank("http://a.example/print/x", false),
-            rank("http://m.a.example/xyz.amp.html", false),
+            rank("http://b.example/x", false),
         ];
         assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
-        let early = Rank::new("http://a.example/y", false, "2025", 1);
-        assert!(early > rank("http://a.example/x", false));
     }
 }

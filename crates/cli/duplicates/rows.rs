@@ -414,7 +414,7 @@ fn parse(line: &[u8], path: &Path, offset: u64) -> Result<Discarded> {
 }
 
 fn hash(bytes: &[u8]) -> u64 {
-    crate::crawl::HASH.hash(bytes)
+    hapax_page::HASH.hash(bytes)
 }
 
 #[cfg(test)]

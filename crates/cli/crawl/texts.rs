@@ -1,0 +1,72 @@
+//! Texts of pages, to hold others against: those kept lately, and those in the archive.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+
+use hapax_fetch::warc::{http_parts, read_at};
+use hapax_page::{HASH, Kind};
+use url::Url;
+
+/// Texts of pages kept lately, so that most evidence needs no look into the WARC.
+const CACHE_BYTES: usize = 16 << 20;
+/// A record is read back up to this size.
+const MAX_RECORD: u64 = 64 << 20;
+
+/// Texts by document id, the oldest forgotten first.
+#[derive(Debug, Default)]
+pub(super) struct TextCache {
+    texts: HashMap<u64, Arc<str>>,
+    order: VecDeque<u64>,
+    bytes: usize,
+}
+
+impl TextCache {
+    pub(super) fn insert(&mut self, id: u64, text: &str) {
+        self.bytes += text.len();
+        self.texts.insert(id, text.into());
+        self.order.push_back(id);
+        while self.bytes > CACHE_BYTES
+            && let Some(oldest) = self.order.pop_front()
+            && let Some(text) = self.texts.remove(&oldest)
+        {
+            self.bytes -= text.len();
+        }
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<Arc<str>> {
+        self.texts.get(&id).cloned()
+    }
+}
+
+/// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
+pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
+    stored_page(pages, place, url).map(|(_, basis)| basis.text)
+}
+
+/// The same, and what else the page says.
+pub(crate) fn stored_page(
+    pages: &Path,
+    place: &str,
+    url: &Url,
+) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
+    let (file, offset) = place.split_once(':')?;
+    let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
+    let (_, headers, raw) = http_parts(&record.block)?;
+    let header = |name: &str| {
+        let (_, value) = headers.iter().find(|(header, _)| header == name)?;
+        std::str::from_utf8(value).ok()
+    };
+    // By whatever limits it was fetched, it was within them.
+    let limits = hapax_fetch::Limits {
+        max_body: MAX_RECORD as usize,
+        max_ratio: usize::MAX,
+        ..hapax_fetch::Limits::default()
+    };
+    let encoding = header("content-encoding").unwrap_or_default();
+    let body = hapax_fetch::decode_body_within(raw, encoding, &limits).ok()?;
+    let content_type = header("content-type");
+    let document = Kind::of(content_type, &body)?.read(url, content_type, &body);
+    let basis = document.basis(|bytes| HASH.hash(bytes));
+    Some((document, basis))
+}

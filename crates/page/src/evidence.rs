@@ -1,0 +1,116 @@
+//! From a document to what the decision looks at.
+
+use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
+use hapax_extract::{Basis, Document, Recipe, Tie};
+use url::Url;
+
+/// The hash of features; part of every recipe.
+pub const HASH: FeatureHash = FeatureHash::Fnv1aMix;
+
+/// What the decision knows of a document.
+#[derive(Debug)]
+pub struct Evidence {
+    /// Its text and features.
+    pub basis: Basis,
+    /// By the recipe that was asked for.
+    pub fingerprint: Fingerprint,
+    /// Of its shingles; `None` where there are none.
+    pub sketch: Option<Sketch>,
+    /// Hashes of what it calls itself: heading and title, 0 for none.
+    pub names: [u64; 2],
+    /// The numbers in it.
+    pub numbers: Numbers,
+}
+
+impl Evidence {
+    /// The evidence of a document.
+    ///
+    /// # Complexity
+    /// Linear in the text.
+    pub fn of(document: &Document, recipe: Recipe) -> Self {
+        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let fingerprint = fingerprint(document, &basis, recipe);
+        let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
+        let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
+        let names = document
+            .names(|bytes| HASH.hash(bytes))
+            .map(|[whole, masked]| name_hash(whole, masked));
+        Self { basis, fingerprint, sketch, names, numbers }
+    }
+
+    /// The document as a side of the policy's comparison.
+    pub fn side(&self, site: u64) -> Side<'_> {
+        let sketch = self.sketch.as_ref();
+        let tokens = self.basis.features.tokens;
+        Side { sketch, tokens, site, names: self.names, numbers: self.numbers }
+    }
+
+    /// The document as a store sees it; `time` in seconds since 1970.
+    pub fn document<'a>(
+        &self,
+        key: &'a [u8],
+        url: Option<&Url>,
+        time: u64,
+    ) -> hapax_dedup::Document<'a> {
+        hapax_dedup::Document {
+            key,
+            fingerprint: self.fingerprint,
+            digest: self.basis.features.digest,
+            sketch: self.sketch,
+            tokens: self.basis.features.tokens,
+            site: site_of(url, key),
+            names: self.names,
+            numbers: self.numbers,
+            time,
+        }
+    }
+}
+
+/// The fingerprint of a document by a recipe.
+pub fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Fingerprint {
+    let tie = match recipe.tie() {
+        Tie::Zero => TieRule::Zero,
+        Tie::One => TieRule::One,
+    };
+    let mut simhash = Simhash::with_tie(tie);
+    simhash.add_weighted(recipe.features(document, basis, |bytes| HASH.hash(bytes)));
+    simhash.finish()
+}
+
+/// The site of a page. Files of a folder are mostly one site's pages; what else has no host is a site of its
+/// own, named by its key.
+pub fn site_of(url: Option<&Url>, key: &[u8]) -> u64 {
+    match url {
+        Some(url) if url.host().is_some() => HASH.hash(host_key(url).as_bytes()),
+        Some(url) if url.scheme() == "file" => HASH.hash(b"file:"),
+        _ => HASH.hash(key),
+    }
+}
+
+/// Host and port of a URL, by which a site is known: `a.example`, `a.example:8080`, and `a.example:443` for
+/// https. Port 80 is left out.
+pub fn host_key(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match (url.port(), url.scheme()) {
+        (Some(port), _) => format!("{host}:{port}"),
+        (None, "https") => format!("{host}:443"),
+        (None, _) => host.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_is_a_host_with_its_port_a_folder_or_a_key() {
+        let site = |url: &str, key: &str| site_of(Url::parse(url).ok().as_ref(), key.as_bytes());
+        assert_eq!(site("http://a.example/x", "1"), site("http://a.example:80/y?z", "2"));
+        assert_ne!(site("http://a.example/x", "1"), site("https://a.example/x", "1"));
+        assert_eq!(site("file:///a", "1"), site("file:///b", "2"));
+        assert_ne!(site("urn:a", "1"), site("urn:a", "2"));
+        assert_eq!(site("urn:a", "1"), site("no address", "1"));
+        // Stores hold it: it never changes.
+        assert_eq!(site("http://a.example/x", "1"), HASH.hash(b"a.example"));
+    }
+}
