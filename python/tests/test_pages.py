@@ -35,6 +35,7 @@ def test_fingerprints_are_those_of_the_binary(recipe, run_binary, tmp_path: Path
         "chinese.txt": CHINESE.encode(),
         "gb.html": f"<meta charset=gb2312><title>天气</title><p>{CHINESE}".encode("gb18030"),
         "page.html": page("The river", article(1), "<img src=/a.png alt=flood>").encode(),
+        "marked.html": b"\xef\xbb\xbf" + page("The river", article(1)).encode(),
         "little.html": b"<title>Little</title><p>Nothing here.",
         "empty.txt": b"",
         "latin.txt": "Élan vital, ça va très bien à l'été".encode("latin-1"),
