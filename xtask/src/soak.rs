@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::report;
 use crate::rng::Rng;
-use crate::whole::{Job, Running};
+use crate::whole::{AGAIN_PER_KILL, Job, Running};
 
 const LOOK: Duration = Duration::from_secs(1);
 /// What the second half may take more than the first, of memory, handles, and disk a page.
@@ -72,6 +72,7 @@ pub(crate) fn run(minutes: u64, pages: u64, seed: u64, csv: &Path) -> Result<()>
     write(csv, &samples)?;
     let outcome = job.verify(false)?;
     report(&format!("{minutes} minutes, {kills} kills: {outcome}"));
+    ensure!(outcome.again <= kills * AGAIN_PER_KILL, "more was fetched again than was in flight");
     if minutes < JUDGED_FROM {
         report("too short to tell what grows");
         return Ok(());

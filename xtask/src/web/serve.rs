@@ -20,10 +20,11 @@ const IDLE: Duration = Duration::from_secs(20);
 /// What was asked for, by everybody.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Requests of each URL, by a hash.
-    urls: Mutex<HashMap<u64, u32>>,
+    /// Requests of each URL, by a hash, and how many were answered.
+    urls: Mutex<HashMap<u64, (u32, u32)>>,
     hosts: Mutex<HashMap<u64, u32>>,
     requests: AtomicU64,
+    again: AtomicU64,
     forbidden: AtomicU64,
     hasher: RandomState,
 }
@@ -32,6 +33,11 @@ impl Seen {
     /// Requests, but for robots.txt, sitemaps and probes.
     pub(crate) fn requests(&self) -> u64 {
         self.requests.load(Relaxed)
+    }
+
+    /// Requests of what had been answered before: one that was not, or by "not now", is rightly repeated.
+    pub(crate) fn again(&self) -> u64 {
+        self.again.load(Relaxed)
     }
 
     /// Requests of what robots.txt forbids.
@@ -46,25 +52,40 @@ impl Seen {
 
     /// Notes a request: how many there were of this URL, and of this host.
     fn note(&self, host: u64, path: &str) -> (u32, u32) {
-        let add = |map: &Mutex<HashMap<u64, u32>>, key| {
-            map.lock().map_or(0, |mut map| {
-                let count = map.entry(key).or_insert(0);
-                *count += 1;
-                *count
-            })
-        };
-        let of_host = add(&self.hosts, host);
-        let own =
-            matches!(path, "/robots.txt" | "/sitemap.xml") || path.starts_with("/no-such-page-");
-        if own {
+        let of_host = self.hosts.lock().map_or(0, |mut hosts| {
+            let count = hosts.entry(host).or_insert(0);
+            *count += 1;
+            *count
+        });
+        if is_own(path) {
             return (0, of_host);
         }
         self.requests.fetch_add(1, Relaxed);
         if path.starts_with("/private/") {
             self.forbidden.fetch_add(1, Relaxed);
         }
-        (add(&self.urls, self.hasher.hash_one((host, path))), of_host)
+        let of_url = self.urls.lock().map_or(0, |mut urls| {
+            let url = urls.entry(self.hasher.hash_one((host, path))).or_insert((0, 0));
+            url.0 += 1;
+            url.0
+        });
+        (of_url, of_host)
     }
+
+    /// Notes that a request is answered.
+    fn answered(&self, host: u64, path: &str) {
+        if let Ok(mut urls) = self.urls.lock()
+            && let Some(url) = urls.get_mut(&self.hasher.hash_one((host, path)))
+        {
+            url.1 += 1;
+            self.again.fetch_add(u64::from(url.1 > 1), Relaxed);
+        }
+    }
+}
+
+/// What a crawler asks for of its own accord.
+fn is_own(path: &str) -> bool {
+    matches!(path, "/robots.txt" | "/sitemap.xml") || path.starts_with("/no-such-page-")
 }
 
 /// A web that answers until the process ends.
@@ -127,7 +148,12 @@ fn connection(web: Web, seen: &Seen, stream: TcpStream) -> Result<()> {
             std::thread::sleep(Duration::from_millis(40));
         }
         let stumbles = Web::stumbles(host) && path.ends_with("/33") && of_url == 1;
-        let answer = if stumbles { Answer::unavailable() } else { web.page(host, &path) };
+        let answer = if stumbles {
+            Answer::unavailable()
+        } else {
+            seen.answered(host, &path);
+            web.page(host, &path)
+        };
         let location =
             answer.location.map_or_else(String::new, |url| format!("Location: {url}\r\n"));
         let head = format!(
@@ -137,5 +163,26 @@ fn connection(web: Web, seen: &Seen, stream: TcpStream) -> Result<()> {
             answer.body.len()
         );
         out.write_all(&[head.as_bytes(), answer.body.as_bytes()].concat())?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_answer_is_counted_and_a_second_try_is_not() {
+        let seen = Seen::default();
+        assert_eq!(seen.note(1, "/33").0, 1);
+        assert_eq!(seen.note(1, "/33").0, 2, "the first was not answered");
+        seen.answered(1, "/33");
+        assert_eq!((seen.requests(), seen.distinct(), seen.again()), (2, 1, 0));
+        seen.note(1, "/33");
+        seen.answered(1, "/33");
+        seen.note(2, "/33");
+        seen.answered(2, "/33");
+        seen.note(1, "/robots.txt");
+        seen.answered(1, "/robots.txt");
+        assert_eq!((seen.requests(), seen.distinct(), seen.again()), (4, 2, 1));
     }
 }
