@@ -159,7 +159,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     }
     writeln!(
         out,
-        "{} discarded, {} of page bodies; {} restored, {} aliases",
+        "{} discarded, {} of page bodies; {} restored, {}",
         counted(stats.discarded, "page"),
         bytes(stats.bytes),
         number(stats.restored),
