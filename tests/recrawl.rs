@@ -188,6 +188,64 @@ fn a_recrawl_that_was_killed_goes_on_by_the_same_command_and_the_next_begins_ane
     assert_eq!(server.asked().len() - before, 60, "it looks at all of them once more");
 }
 
+/// Thirty texts in two copies; on the host that is named there is `/far`, which is linked.
+fn two_hosts(far: &Server) -> HashMap<String, Page> {
+    let mut pages = web(30, 2);
+    let link = format!("<a href={}>far</a>", far.url("/far"));
+    if let Some(start) = pages.get_mut("/") {
+        start.body.extend(link.into_bytes());
+    }
+    pages
+}
+
+#[test]
+fn a_recrawl_that_only_waits_for_a_dead_host_has_come_to_its_end() {
+    let far = Server::start(HashMap::from([("/far".to_owned(), article(99))]));
+    let server = Server::slow(two_hosts(&far), Duration::from_millis(4));
+    let bench = Bench::new();
+    let seeds = [server.url("/"), far.url("/far")];
+    let flags = ["--scope", "any"];
+    assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
+    far.die();
+    bench.crawl(&seeds, &["--scope", "any", "--recrawl"]);
+    // A run without --recrawl that stops at once.
+    bench.crawl(&seeds, &["--scope", "any", "--time-limit", "1ms"]);
+    let before = server.asked().len();
+    bench.crawl(&seeds, &["--scope", "any", "--recrawl", "--time-limit", "none"]);
+    assert!(server.asked().len() - before >= 60, "{}", server.asked().len() - before);
+}
+
+#[test]
+fn budgets_are_whole_in_a_recrawl_that_goes_on_and_pages_are_counted_from_each_beginning() {
+    let server = Server::slow(web(30, 2), Duration::from_millis(4));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    // There is a link to a page that is missing.
+    let flags = ["--max-pages-per-host", "61"];
+    assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
+    for limit in ["20", "20", "none"] {
+        let before = server.asked().len();
+        let output = bench.crawl(&seeds, &["--recrawl", "--max-pages", limit]);
+        let asked = server.asked().len() - before;
+        assert_eq!((code(&output), asked), if limit == "none" { (0, 20) } else { (3, 20) });
+    }
+    assert_eq!(bench.summary()["skipped"]["budget"].as_u64(), None, "{}", bench.summary());
+}
+
+#[test]
+fn other_rules_begin_a_recrawl_anew() {
+    let server = Server::slow(web(30, 2), Duration::from_millis(4));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    let narrow = ["--recrawl", "--max-pages", "5", "--exclude", "[13579]$"];
+    assert_eq!(code(&bench.crawl(&seeds, &narrow)), 3);
+    let before = server.asked().len();
+    let wide = ["--recrawl", "--max-pages", "none", "--exclude", ""];
+    assert_eq!(code(&bench.crawl(&seeds, &wide)), 0);
+    assert!(server.asked().len() - before >= 60, "{}", server.asked().len() - before);
+}
+
 #[test]
 fn a_recrawl_takes_no_answer_that_came_before_it() {
     let server = Server::slow(web(30, 2), Duration::from_millis(8));

@@ -27,8 +27,12 @@ pub(crate) fn parse(
         .filter(|(_, value)| value.is_empty())
         .map(|(name, _)| name.as_os_str())
         .collect();
+    let unknown = unknown(&Args::command(), environment);
     let mut command = without(Args::command(), &empty);
-    let matches = command.try_get_matches_from_mut(words).map_err(with_tip)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let matches = command
+        .try_get_matches_from_mut(&words)
+        .map_err(|error| with_tip(error, &words, &Args::command()))?;
     if let Some((name, _)) = matches.subcommand()
         && let Some(flag) = misplaced(&command, &matches)
     {
@@ -36,7 +40,6 @@ pub(crate) fn parse(
             format!("--{flag} belongs to a crawl; write it after `{name}` if it is meant for that");
         return Err(command.error(ErrorKind::ArgumentConflict, what));
     }
-    let unknown = unknown(&command, environment);
     Ok((Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?, unknown))
 }
 
@@ -64,14 +67,16 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
     given.filter_map(clap::Arg::get_long).next()
 }
 
-/// `crawl https://a.example/` is what many programs would take.
-fn with_tip(mut error: clap::Error) -> clap::Error {
+/// `crawl https://a.example/` and `crawl seeds.txt` are what many programs would take.
+fn with_tip(mut error: clap::Error, words: &[OsString], command: &Command) -> clap::Error {
+    let first = words.iter().skip(1).find(|word| !word.to_string_lossy().starts_with('-'));
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
         && word.contains(['.', ':', '/'])
+        && first.is_none_or(|first| command.find_subcommand(first).is_none())
     {
-        let tip = format!("seeds stand in a file, or on stdin: echo '{word}' | crawl --seeds -");
-        let tips = vec![tip.into()];
+        let tip = "seeds stand in a file, or on stdin: crawl --seeds FILE, or crawl --seeds - and a URL a line";
+        let tips = vec![tip.to_owned().into()];
         let _ = error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
@@ -103,7 +108,7 @@ fn names(command: &Command, out: &mut Vec<String>) {
 /// The name that is nearly the one that was written.
 pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let best = known.map(|name| (edit_distance(wrong, name), name)).min();
-    best.filter(|(edits, _)| *edits <= MAX_EDITS).map(|(_, name)| name)
+    best.filter(|(edits, _)| *edits <= MAX_EDITS && 2 * edits < wrong.len()).map(|(_, name)| name)
 }
 
 fn edit_distance(a: &str, b: &str) -> usize {
@@ -151,8 +156,12 @@ mod tests {
 
     #[test]
     fn a_url_in_the_place_of_a_command_gets_a_tip() {
-        let error = given(&["https://a.example/"], &[]).unwrap_err();
-        assert!(error.contains("echo 'https://a.example/' | crawl --seeds -"), "{error}");
+        for words in [&["https://a.example/"][..], &["-q", "seeds.txt"]] {
+            let error = given(words, &[]).unwrap_err();
+            assert!(error.contains("crawl --seeds FILE"), "{error}");
+        }
+        let error = given(&["duplicates", "https://a.example/"], &[]).unwrap_err();
+        assert!(!error.contains("--seeds"), "{error}");
         let error = given(&["serach"], &[]).unwrap_err();
         assert!(error.contains("'search'") && !error.contains("--seeds -"), "{error}");
     }
@@ -164,7 +173,8 @@ mod tests {
         let said =
             ["HAPAX_MAX_PAGE in the environment is no setting; did you mean HAPAX_MAX_PAGES?"];
         assert_eq!(unknown, said);
-        let (_, unknown) = given(&["status"], &[("HAPAX_GOLDEN", "")]).unwrap();
+        let environment = [("HAPAX_GOLDEN", ""), ("HAPAX_MAX_BYTES", ""), ("HAPAX_DATA", "")];
+        let (_, unknown) = given(&["status"], &environment).unwrap();
         assert_eq!(unknown, ["HAPAX_GOLDEN in the environment is no setting"]);
     }
 

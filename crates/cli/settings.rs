@@ -45,23 +45,23 @@ pub(crate) enum PolicyName {
 const LINE: char = '\n';
 
 /// Every setting, each of which may stand in a flag, in HAPAX_NAME, or in the file. A list that a
-/// file names is emptied by one empty value, a switch turned off by `=false`, a limit by `none`.
+/// file names is emptied by one empty value, a switch turned off by `=false`, a limit without a default by `none`.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
-    /// Stop after so many fetched pages, counted over the whole data directory
+    /// Stop after so many fetched pages, counted over the whole data directory; none: no limit
     #[arg(long, env = "HAPAX_MAX_PAGES", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_pages: Option<u64>,
-    /// Follow links so far from a seed
+    /// Follow links so far from a seed; none: any number
     #[arg(long, env = "HAPAX_MAX_DEPTH", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_depth: Option<u64>,
-    /// Stop after so many bytes received, such as 10GiB
+    /// Stop after so many bytes received, such as 10GiB; none: no limit
     #[arg(long, env = "HAPAX_MAX_BYTES", value_name = "SIZE", value_parser = check_size_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<String>,
-    /// Stop after this time, such as 2h
+    /// Stop after this time, such as 2h; none: no limit
     #[arg(long, env = "HAPAX_TIME_LIMIT", value_name = "TIME", value_parser = check_duration_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) time_limit: Option<String>,
@@ -542,9 +542,8 @@ impl Settings {
 
 /// Of an unknown name the parser lists all that there are: the one that is meant says more.
 fn guessed(said: &str) -> String {
-    let Some((wrong, known)) = said.split_once(", expected one of ") else {
-        return said.to_owned();
-    };
+    let named = said.split_once(", expected one of ").filter(|_| said.contains("unknown field"));
+    let Some((wrong, known)) = named else { return said.to_owned() };
     let name = wrong.rsplit('`').nth(1).unwrap_or_default();
     match nearest(name, known.split('`').skip(1).step_by(2)) {
         Some(best) => format!("{wrong}; did you mean `{best}`?"),
@@ -568,6 +567,8 @@ mod tests {
         assert!(error.contains("unknown field `max-page`; did you mean `max-pages`?"), "{error}");
         let error = Settings::parse("zzzzzzzz = 5", "c.toml").unwrap_err().to_string();
         assert!(error.ends_with("`crawl --help` tells of them") && error.contains("zzzzzzzz"));
+        let error = Settings::parse("scope = \"web\"", "c.toml").unwrap_err().to_string();
+        assert!(error.contains("`prefix`") && !error.contains("did you mean"), "{error}");
         let all = "max-pages = \"none\"\nmax-depth = \"none\"\nmax-bytes = \"none\"";
         let none = Settings::parse(all, "c.toml").unwrap();
         assert_eq!((none.max_pages, none.max_depth), (Some(u64::MAX), Some(u64::MAX)));

@@ -68,7 +68,8 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
         return table(rows.all().iter().map(|row| (&rows, row)), &mut out);
     }
     for row in rows.all() {
-        writeln!(out, "{}", json_row(&rows, row, &rows.entry(row)?)?)?;
+        let row = json_row(&rows, row, &rows.entry(row)?)?;
+        writeln!(out, "{}", output::json(&row))?;
     }
     out.flush()?;
     Ok(COMPLETE)

@@ -14,7 +14,7 @@ use crate::crawl::{MAX_CRAWL_DELAY, Rules, claimed, moved_seeds, names_host, rem
 use crate::data::saved;
 use crate::duplicates::Decisions;
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
-use crate::output::{duration, escape};
+use crate::output::{self, duration, escape};
 use crate::settings::Settings;
 
 /// Whether an argument is an address rather than a file.
@@ -79,7 +79,7 @@ pub(super) fn run(url: &Url, settings: Settings, data: &Path, as_json: bool) -> 
     let report = judge.judge(url);
     let mut out = std::io::stdout().lock();
     if as_json {
-        writeln!(out, "{}", report.json())?;
+        writeln!(out, "{}", output::json(&report.json()))?;
         return Ok(COMPLETE);
     }
     for (name, text) in &report.rows {

@@ -72,10 +72,12 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Forget { url_or_host, data }) => {
             change::forget(&url_or_host, &data.data, common.quiet)
         }
-        Some(Command::Status { json, cluster, cluster_name, data }) => match cluster {
-            Some(cluster) => workers::run(json, cluster, cluster_name),
-            None => status::run(json, &data.dirs),
-        },
+        Some(Command::Status { json, cluster, cluster_name, data }) => {
+            match cluster.filter(|address| !address.is_empty()) {
+                Some(cluster) => workers::run(json, cluster, cluster_name),
+                None => status::run(json, &data.dirs),
+            }
+        }
         Some(Command::Extract { files, text }) => extract::extract(&files, text),
         Some(Command::Fingerprint { files, settings }) => {
             extract::fingerprint(&files, main_job::with_file(settings, &common)?.recipe()?)

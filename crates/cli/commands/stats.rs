@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::data::must_hold_pages;
 use crate::duplicates::{KINDS, Rows};
 use crate::exit::COMPLETE;
-use crate::output::{bytes, counted, line, number};
+use crate::output::{self, bytes, counted, line, number};
 
 /// Classes of similarity, each a twentieth wide.
 pub(crate) const CLASSES: usize = 20;
@@ -154,7 +154,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let stats = stats.unwrap_or_default();
     let mut out = std::io::stdout().lock();
     if json {
-        writeln!(out, "{}", serde_json::to_value(&stats)?)?;
+        writeln!(out, "{}", output::json(&serde_json::to_value(&stats)?))?;
         return Ok(COMPLETE);
     }
     writeln!(

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::crawl::{Summary, print_summary};
 use crate::data::{must_exist, saved, unreadable};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
-use crate::output::{counted, number};
+use crate::output::{self, counted, number};
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {
@@ -31,7 +31,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
             object.insert("running".into(), running.into());
             object.insert("data".into(), serde_json::to_value(dirs)?);
         }
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
     writeln!(
@@ -74,7 +74,7 @@ fn one(json: bool, data: &Path) -> Result<u8> {
             object.insert("running".into(), running.into());
             object.insert("seeds".into(), saved.seeds.len().into());
         }
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
     writeln!(out, "{}: {}", data.display(), counted(saved.seeds.len() as u64, "seed"))?;

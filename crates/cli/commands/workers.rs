@@ -14,7 +14,7 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
     use serde_json::json;
 
     use crate::exit::{COMPLETE, USAGE, coded};
-    use crate::output::{counted, duration, line, number};
+    use crate::output::{self, counted, duration, line, number};
 
     let settings = crate::settings::Settings {
         cluster: Some(cluster),
@@ -39,7 +39,7 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
             .collect();
         let row = json!({"workers": workers, "known_urls": counts.known, "queued_urls": counts.queued,
             "deferred_urls": counts.deferred, "documents": documents});
-        writeln!(out, "{row}")?;
+        writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
     for worker in &workers {

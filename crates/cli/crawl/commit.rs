@@ -54,18 +54,22 @@ struct SkipPosition {
     finished: bool,
     /// Hosts that came into the scope because a seed moved there.
     moved_seeds: Vec<String>,
-    /// A look at all known pages is under way.
+    /// A look at all known pages is under way, or waits for hosts that could not be reached.
     recrawl: bool,
-    /// Pages fetched before it began.
-    fetched_before: u64,
+    /// All that is to be looked at is queued, and not all of it was.
+    looking: bool,
+    /// Pages looked at before it began.
+    #[serde(alias = "fetched_before")]
+    looked_at_before: u64,
     /// The rules by which URLs were refused.
     rules: String,
 }
 
-/// Whether a look at all known pages was stopped before its end, by what the frontier keeps for us.
-pub(super) fn recrawl_under_way(payload: &[u8]) -> Result<bool> {
+/// Whether a look at all known pages by these rules was stopped before its end, by what the frontier keeps
+/// for us. One that only waits for hosts that could not be reached has come to its end.
+pub(super) fn is_looking(payload: &[u8], rules: &str) -> Result<bool> {
     let position: SkipPosition = read_position(payload)?;
-    Ok(position.recrawl && !position.finished)
+    Ok(position.looking && position.rules == rules)
 }
 
 /// Which stores a job uses, and how.
@@ -87,7 +91,7 @@ pub(crate) struct Parts {
 /// Memory of the dedup store before it writes a segment.
 const DEDUP_MEMORY: usize = 32 << 20;
 /// Under this name the frontier remembers how many pages of a host were fetched.
-const HOST_PAGES: &str = "pages";
+pub(super) const HOST_PAGES: &str = "pages";
 /// Where so many pages lie is held in memory; of more the index is asked.
 const MOST_PLACES: usize = 1 << 16;
 /// A group of pages is committed at this size or age.
@@ -135,8 +139,9 @@ pub(crate) struct Committer {
     finished: bool,
     /// Known pages are looked at again.
     pub(super) recrawl: bool,
+    pub(super) looking: bool,
     /// Pages fetched before that began.
-    pub(super) fetched_before: u64,
+    pub(super) looked_at_before: u64,
     /// What was discarded before; opened when a known page has changed.
     pub(super) rows_before: Option<Rows>,
     /// The rules by which URLs were refused.
@@ -252,7 +257,8 @@ impl Committer {
             moved_seeds: skips.moved_seeds,
             finished: skips.finished,
             recrawl: skips.recrawl,
-            fetched_before: skips.fetched_before,
+            looking: skips.looking,
+            looked_at_before: skips.looked_at_before,
             rows_before: None,
             rules: skips.rules,
             threshold: parts.policy.distance,
@@ -420,6 +426,7 @@ impl Committer {
     /// Makes everything done so far durable, in order.
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
         self.finished = finished;
+        self.looking &= !finished;
         let mut position = PagePosition {
             counts: self.stats.pages(),
             archive: self.archive_name,
@@ -466,7 +473,8 @@ impl Committer {
                 finished,
                 moved_seeds: self.moved_seeds.clone(),
                 recrawl,
-                fetched_before: if recrawl { self.fetched_before } else { 0 },
+                looking: self.looking,
+                looked_at_before: if recrawl { self.looked_at_before } else { 0 },
                 rules: self.rules.clone(),
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;

@@ -7,7 +7,7 @@ use hapax_fetch::Response;
 use hapax_fetch::warc::{RecordKind, RefersTo};
 use hapax_frontier::Lease;
 
-use super::commit::{Committer, Outcome};
+use super::commit::{Committer, HOST_PAGES, Outcome};
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
 use crate::duplicates::Rows;
@@ -18,6 +18,15 @@ pub(super) const GONE: &str = "gone";
 const ALIAS: &str = "alias";
 
 impl Committer {
+    /// Hosts have their whole budget again.
+    pub(super) fn forget_host_pages(&self) -> Result<()> {
+        let Some(frontier) = &self.frontier else { return Ok(()) };
+        let mut hosts = Vec::new();
+        frontier.notes(HOST_PAGES, &mut |host, _| hosts.push(host.to_owned()))?;
+        hosts.iter().for_each(|host| frontier.note(host, HOST_PAGES, Vec::new()));
+        Ok(())
+    }
+
     /// Whether a known page still says what it said, and the page it duplicates is still there.
     pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
         let Some(record) = self.store.record(id)? else { return Ok(false) };

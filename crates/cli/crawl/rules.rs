@@ -104,6 +104,7 @@ pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
 #[derive(Debug)]
 pub(super) struct RunLimits {
     max_pages: u64,
+    is_recrawl: bool,
     max_bytes: u64,
     deadline: Option<Instant>,
     min_free_disk: u64,
@@ -114,18 +115,19 @@ pub(super) struct RunLimits {
 }
 
 impl RunLimits {
-    /// A recrawl counts its pages from `fetched_before` on.
+    /// A recrawl counts the pages that it looks at, beyond those of `before`.
     pub(super) fn new(
         settings: &Settings,
         data: &Path,
         stats: &Arc<Stats>,
-        fetched_before: u64,
+        before: Option<u64>,
     ) -> Result<Self> {
         let limited = |text: &&str| *text != NONE;
         let time =
             settings.time_limit.as_deref().filter(limited).map(parse_duration).transpose()?;
         Ok(Self {
-            max_pages: settings.max_pages.unwrap_or(u64::MAX).saturating_add(fetched_before),
+            max_pages: settings.max_pages.unwrap_or(u64::MAX).saturating_add(before.unwrap_or(0)),
+            is_recrawl: before.is_some(),
             max_bytes: settings
                 .max_bytes
                 .as_deref()
@@ -143,7 +145,9 @@ impl RunLimits {
     }
 
     pub(super) fn reached(&self, active: u64) -> Option<Stop> {
-        if self.stats.pages().fetched.saturating_add(active) >= self.max_pages {
+        let pages =
+            if self.is_recrawl { self.stats.looked_at() } else { self.stats.pages().fetched };
+        if pages.saturating_add(active) >= self.max_pages {
             Some(Stop::MaxPages)
         } else if self.stats.received.load(Relaxed) >= self.max_bytes {
             Some(Stop::MaxBytes)

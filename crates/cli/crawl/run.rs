@@ -12,7 +12,7 @@ use hapax_frontier::{DiskFrontier, Frontier, Next, normalize};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
-use super::commit::{Committer, Parts, recrawl_under_way};
+use super::commit::{Committer, Parts, is_looking};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work_or_say};
 use super::missing::MissingPages;
@@ -74,7 +74,7 @@ pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
     settings.page_limits()?;
     settings.sitemap_limits()?;
     Rules::new(settings, &[])?;
-    RunLimits::new(settings, Path::new("."), &Arc::default(), 0)?;
+    RunLimits::new(settings, Path::new("."), &Arc::default(), None)?;
     Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
         .map_err(|error| coded(USAGE, error.to_string()))?;
     Ok(())
@@ -105,7 +105,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
             None => {
                 let disk = DiskFrontier::open(&data.frontier(), politeness)?;
                 // The same command goes on with what it began.
-                begins_again &= !recrawl_under_way(&disk.payload()?)?;
+                begins_again &= !is_looking(&disk.payload()?, &job.rules)?;
                 // What is not known yet was met in the group that the kill undid.
                 let may_come = |url: &str| {
                     let known = disk.knows(url).unwrap_or(true);
@@ -134,6 +134,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         committer.share(verdicts)?;
     }
     committer.received.clone_from(&received);
+    committer.looking &= !begins_again;
     let fetcher = Fetcher::new(reach).map_err(|error| coded(USAGE, error.to_string()))?;
     if let Some(address) = job.metrics {
         super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
@@ -202,9 +203,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     if begins_again {
         writer.again()?;
     } else if job.recrawl {
+        writer.committer.looked_at_before = writer.stats.looked_at();
         tracing::info!("going on with the recrawl that was stopped");
     }
-    let before = writer.committer.fetched_before;
+    let before = writer.committer.recrawl.then_some(writer.committer.looked_at_before);
     let limits = RunLimits::new(settings, data.root(), &stats, before)?;
     let commit_thread = std::thread::Builder::new()
         .name("commit".into())

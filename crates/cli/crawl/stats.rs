@@ -148,6 +148,12 @@ impl Stats {
         self.hosts().clear();
     }
 
+    /// Pages that were answered for, whether they had changed or not.
+    pub(crate) fn looked_at(&self) -> u64 {
+        let pages = self.pages();
+        pages.fetched + pages.unchanged
+    }
+
     /// What earlier runs counted for a host.
     pub(crate) fn restore_host(&self, host: &str, fetched: u64) {
         self.hosts().insert(host.to_owned(), HostPages { fetched, ..HostPages::default() });

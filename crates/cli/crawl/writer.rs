@@ -129,9 +129,10 @@ impl Writer {
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
     pub(super) fn again(&mut self) -> Result<()> {
         self.committer.recrawl = true;
-        self.committer.fetched_before = self.stats.pages().fetched;
+        self.committer.looked_at_before = self.stats.looked_at();
         // Budgets are those of the look that begins.
         self.stats.forget_hosts();
+        self.committer.forget_host_pages()?;
         let mut queued = 0u64;
         // Seeds first: one that has moved brings the scope of all that moved with it.
         for seed in &self.seeds {
@@ -167,6 +168,7 @@ impl Writer {
                 self.frontier.push_again(Entry::page(url, 0))?;
             }
         }
+        self.committer.looking = true;
         self.committer.commit(false)?;
         self.save_summary()
     }

@@ -20,8 +20,8 @@ const IDLE: Duration = Duration::from_secs(20);
 /// What was asked for, by everybody.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
-    /// Requests of each URL, by a hash, and how many were answered.
-    urls: Mutex<HashMap<u64, (u32, u32)>>,
+    /// Requests of each URL, by a hash, and whether one was answered.
+    urls: Mutex<HashMap<u64, (u32, bool)>>,
     hosts: Mutex<HashMap<u64, u32>>,
     requests: AtomicU64,
     again: AtomicU64,
@@ -65,8 +65,9 @@ impl Seen {
             self.forbidden.fetch_add(1, Relaxed);
         }
         let of_url = self.urls.lock().map_or(0, |mut urls| {
-            let url = urls.entry(self.hasher.hash_one((host, path))).or_insert((0, 0));
+            let url = urls.entry(self.hasher.hash_one((host, path))).or_insert((0, false));
             url.0 += 1;
+            self.again.fetch_add(u64::from(url.1), Relaxed);
             url.0
         });
         (of_url, of_host)
@@ -77,8 +78,7 @@ impl Seen {
         if let Ok(mut urls) = self.urls.lock()
             && let Some(url) = urls.get_mut(&self.hasher.hash_one((host, path)))
         {
-            url.1 += 1;
-            self.again.fetch_add(u64::from(url.1 > 1), Relaxed);
+            url.1 = true;
         }
     }
 }
