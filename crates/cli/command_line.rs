@@ -8,11 +8,10 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::args::Args;
+use crate::spelling::nearest;
 
 /// What every variable of ours begins with.
 const OURS: &str = "HAPAX_";
-/// A guess is no further from what was written.
-const MAX_EDITS: usize = 3;
 
 /// What was given, and what of the environment is no setting.
 ///
@@ -103,31 +102,6 @@ fn names(command: &Command, out: &mut Vec<String>) {
     let here = command.get_arguments().filter_map(|arg| arg.get_env()?.to_str());
     out.extend(here.map(str::to_owned));
     command.get_subcommands().for_each(|command| names(command, out));
-}
-
-/// The name that is nearly the one that was written.
-pub(crate) fn nearest<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let best = known.map(|name| (edit_distance(wrong, name), name)).min();
-    best.filter(|(edits, _)| *edits <= MAX_EDITS && 2 * edits < wrong.len()).map(|(_, name)| name)
-}
-
-fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
-            let substitute = diagonal + usize::from(x != *y);
-            diagonal = *slot;
-            left = substitute.min(left + 1).min(*slot + 1);
-            *slot = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

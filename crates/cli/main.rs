@@ -14,6 +14,7 @@ mod inspect;
 mod limits;
 mod output;
 mod settings;
+mod spelling;
 mod units;
 
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::command_line::nearest;
 use crate::exit::{USAGE, coded};
+use crate::spelling::nearest;
 use crate::units::{
     check_duration, check_duration_limit, check_size, check_size_limit, limit, parse_duration,
     parse_limit,

@@ -13,6 +13,8 @@ mod seeds;
 mod settings;
 #[path = "../../crates/cli/limits.rs"]
 mod limits;
+#[path = "../../crates/cli/spelling.rs"]
+mod spelling;
 #[path = "../../crates/cli/units.rs"]
 mod units;
 
