@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::fetching::article;
 use crate::resume::web;
-use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, crawl, html, missing, prose, text};
 
 #[test]
 fn a_recrawl_asks_only_for_what_has_changed() {
@@ -229,6 +229,37 @@ fn budgets_are_whole_in_a_recrawl_that_goes_on_and_pages_are_counted_from_each_b
         assert_eq!((code(&output), asked), if limit == "none" { (0, 20) } else { (3, 20) });
     }
     assert_eq!(bench.summary()["skipped"]["budget"].as_u64(), None, "{}", bench.summary());
+}
+
+#[test]
+fn a_recrawl_that_is_killed_while_it_queues_leaves_nothing_out() {
+    // More than are queued between two commits, of a server that answers one of them.
+    const KNOWN: u64 = 25_000;
+    let server = Server::start(HashMap::from([("/".to_owned(), article(1))]));
+    let bench = Bench::new();
+    let mut lines = String::new();
+    for number in 0..KNOWN {
+        let (url, text) = (server.url(&format!("/p{number}")), format!("text number {number}"));
+        lines += &serde_json::json!({"id": url, "url": url, "text": text}).to_string();
+        lines.push('\n');
+    }
+    let stored = bench.path("pages.jsonl");
+    std::fs::write(&stored, lines).unwrap();
+    let mut pages = crawl();
+    pages.args(["pages", "-", "-q", "--no-warc", "--data"]).arg(bench.data());
+    let done = pages.stdin(std::fs::File::open(&stored).unwrap()).status().unwrap();
+    assert!(done.success());
+    let seeds = [server.url("/")];
+    for wait in [100, 150, 200, 300, 400] {
+        let mut child = bench.spawn(&seeds, &["--recrawl", "--no-warc"]);
+        std::thread::sleep(Duration::from_millis(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    bench.crawl(&seeds, &["--recrawl", "--no-warc", "--max-pages", "1"]);
+    let queued = bench.summary()["queued_urls"].as_u64().unwrap();
+    let looked_at = server.asked().len() as u64;
+    assert!(queued + looked_at >= KNOWN, "{queued} wait, {looked_at} were asked for");
 }
 
 #[test]

@@ -13,12 +13,8 @@ fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back(
         ("/c".to_owned(), article(3)),
     ]));
     let bench = Bench::new();
-    let seeds = bench.path("seeds.txt");
-    std::fs::write(&seeds, server.url("/")).unwrap();
     let run = |flags: &[&str]| {
-        let mut command = crawl();
-        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
-        command.args(["--delay", "0s"]).args(flags);
+        let mut command = bench.command(&[server.url("/")], flags);
         command.env("HAPAX_EXCLUDE", "/b$\n/never").env("HAPAX_NO_WARC", "true").output().unwrap()
     };
     assert_eq!(code(&run(&[])), 0);
@@ -40,12 +36,8 @@ fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
         ("/b".to_owned(), article(2)),
     ]));
     let bench = Bench::new();
-    let seeds = bench.path("seeds.txt");
-    std::fs::write(&seeds, server.url("/")).unwrap();
     let run = |flags: &[&str]| {
-        let mut command = crawl();
-        command.arg("--seeds").arg(&seeds).arg("--data").arg(bench.data());
-        command.args(["--delay", "0s"]).args(flags);
+        let mut command = bench.command(&[server.url("/")], flags);
         // An empty one is none.
         command.env("HAPAX_MAX_BYTES", "").env("HAPAX_MAX_PAGE", "5").output().unwrap()
     };

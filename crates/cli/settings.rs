@@ -1,5 +1,7 @@
 //! The main job's settings: flag over environment over file over default.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
-use crate::spelling::nearest;
+use crate::spelling::guessed;
 use crate::units::{
     check_duration, check_duration_limit, check_size, check_size_limit, limit, parse_duration,
     parse_limit,
@@ -40,6 +42,9 @@ pub(crate) enum PolicyName {
     /// Equal text or Hamming distance alone, as in the papers
     Simhash,
 }
+
+/// A settings file is read to this length.
+const MAX_SETTINGS: u64 = 4 << 20;
 
 /// Between the values of a list in the environment: regular expressions and headers hold anything else.
 const LINE: char = '\n';
@@ -345,8 +350,14 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads a settings file.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path)
+        let mut text = String::new();
+        File::open(path)
+            .and_then(|file| file.take(MAX_SETTINGS + 1).read_to_string(&mut text))
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
+        if text.len() as u64 > MAX_SETTINGS {
+            let limit = MAX_SETTINGS >> 20;
+            return Err(coded(USAGE, format!("{}: longer than {limit} MiB", path.display())));
+        }
         Self::parse(&text, &path.display().to_string())
     }
 
@@ -540,19 +551,6 @@ impl Settings {
     }
 }
 
-/// Of an unknown name the parser lists all that there are: the one that is meant says more.
-fn guessed(said: &str) -> String {
-    let named = said.split_once(", expected one of ").filter(|_| said.contains("unknown field"));
-    let Some((wrong, known)) = named else { return said.to_owned() };
-    let name = wrong.rsplit('`').nth(1).unwrap_or_default();
-    match nearest(name, known.split('`').skip(1).step_by(2)) {
-        Some(best) => format!("{wrong}; did you mean `{best}`?"),
-        None => {
-            format!("{wrong}; config/default.toml lists all settings, `crawl --help` tells of them")
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -576,6 +574,14 @@ mod tests {
             Settings::parse(&toml::to_string(&none).unwrap(), "").unwrap().max_pages,
             none.max_pages
         );
+    }
+
+    #[test]
+    fn a_file_without_end_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(u64::MAX >> 24).unwrap();
+        let error = Settings::read(file.path()).unwrap_err().to_string();
+        assert!(error.ends_with("longer than 4 MiB"), "{error}");
     }
 
     #[test]

@@ -27,3 +27,16 @@ fn edit_distance(a: &str, b: &str) -> usize {
     }
     row.last().copied().unwrap_or(0)
 }
+
+/// Of an unknown name the parser lists all that there are: the one that is meant says more.
+pub(crate) fn guessed(said: &str) -> String {
+    let named = said.split_once(", expected one of ").filter(|_| said.contains("unknown field"));
+    let Some((wrong, known)) = named else { return said.to_owned() };
+    let name = wrong.rsplit('`').nth(1).unwrap_or_default();
+    match nearest(name, known.split('`').skip(1).step_by(2)) {
+        Some(best) => format!("{wrong}; did you mean `{best}`?"),
+        None => {
+            format!("{wrong}; config/default.toml lists all settings, `crawl --help` tells of them")
+        }
+    }
+}

@@ -35,7 +35,7 @@ pub(crate) fn parse_limit(text: &str) -> Result<u64, String> {
     if text == NONE {
         return Ok(u64::MAX);
     }
-    text.parse().map_err(|_| format!("it is neither a whole number nor `{NONE}`"))
+    text.parse().map_err(|_| format!("it is neither a whole number below 2^64 nor `{NONE}`"))
 }
 
 /// How a file holds a limit: a number, or [`NONE`].

@@ -411,11 +411,16 @@ impl Committer {
 
     /// Commits if the group is large or old enough.
     pub(crate) fn maybe_commit(&mut self) -> Result<bool> {
-        if self.pending >= GROUP_PAGES || (self.pending > 0 && self.since.elapsed() >= GROUP_AGE) {
+        if self.pending >= GROUP_PAGES || (self.pending > 0 && self.is_old()) {
             self.commit(false)?;
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// Whether the last commit is so long ago that there should be another, if there is anything for it.
+    pub(super) fn is_old(&self) -> bool {
+        self.since.elapsed() >= GROUP_AGE
     }
 
     /// Makes everything done so far durable, whether the job is finished or not.

@@ -289,14 +289,16 @@ impl Writer {
         self.committer.apply_spool()
     }
 
-    /// Queues that went to disk can be read back only after a commit.
+    /// What went to the queues on disk can be read back only after a commit; what no page brought
+    /// about is committed in time too.
     fn idle_commit(&mut self) -> Result<bool> {
         let quiet = self.control.active.load(Relaxed) == 0;
         let counts = self.frontier.counts();
         if quiet && counts.queued <= counts.deferred && self.settle_claims()? {
             return Ok(true);
         }
-        let idle = quiet && self.frontier.is_dirty();
+        let waits = !self.frontier.has_work() || self.committer.is_old();
+        let idle = quiet && waits && self.frontier.is_dirty();
         if idle {
             self.committer.commit(false)?;
         }

@@ -513,6 +513,10 @@ impl Frontier for DiskFrontier {
         !self.lock().batch.is_empty()
     }
 
+    fn has_work(&self) -> bool {
+        !self.lock().ready.is_empty()
+    }
+
     fn counts(&self) -> Counts {
         let state = self.lock();
         Counts { known: state.seen.count(), queued: state.queued, deferred: state.deferred }

@@ -118,6 +118,9 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// Whether anything waits for a commit.
     fn is_dirty(&self) -> bool;
 
+    /// Whether any host has something to hand out without a commit before it, now or later.
+    fn has_work(&self) -> bool;
+
     /// How many URLs are where.
     fn counts(&self) -> Counts;
 

@@ -146,6 +146,10 @@ impl Local {
         !(self.pushes.is_empty() && self.finished.is_empty() && self.notes.is_empty())
     }
 
+    pub(super) fn has_work(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// What the cluster said, and what it does not know yet.
     pub(super) fn counts(&self) -> Counts {
         let more = self.pushes.len() as u64;

@@ -325,6 +325,10 @@ impl Frontier for ClusterFrontier {
         self.local().is_dirty()
     }
 
+    fn has_work(&self) -> bool {
+        self.local().has_work()
+    }
+
     fn counts(&self) -> Counts {
         self.local().counts()
     }
