@@ -228,7 +228,9 @@ impl<'a> Witness<'a> {
             row.flag(m.fair < 0.2);
             row.flag(block.hidden);
             row.flag(block.structure);
-            row.flag(block.text.contains(['©', '®']) || block.text.contains("opyright"));
+            // One after the other: of two at once each character would be decoded.
+            let mark = ["©", "®", "opyright"].iter().any(|mark| block.text.contains(*mark));
+            row.flag(mark);
             row.push(f64::from(self.texts.get(block.text.as_str()).copied().unwrap_or(1)));
             row.push(shared(&self.title_words, &block.text));
             // Where it stands.

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use crate::blocks::Page;
 use crate::content::Votes;
 use crate::context::{CONTEXT, Surroundings};
-use crate::evidence::{EVIDENCE, Witness};
+use crate::evidence::{EVIDENCE, Evidence, Witness};
 use crate::trees::{Forest, Judge};
 
 const WEIGHTS: &str = include_str!("../data/blocks.model");
@@ -17,6 +17,10 @@ const WEIGHTS: &str = include_str!("../data/blocks.model");
 /// Thousandths between two entries of the table of chances, and the score of its first.
 const STEP: i32 = 100;
 const FIRST: i32 = -6000;
+
+/// The evidence about so many blocks is kept for the second look, 0.7 MB; of more, which few pages have,
+/// it is gathered again.
+const ROWS: usize = 2_048;
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
@@ -50,17 +54,33 @@ impl Model {
     /// # Complexity
     /// Linear in blocks, elements and trees.
     pub(crate) fn scores(&self, page: &Page, votes: &Votes, sizes: &[u64]) -> Vec<i32> {
+        self.scores_with(page, votes, sizes, ROWS)
+    }
+
+    /// `kept` says of how many blocks the evidence is kept.
+    fn scores_with(&self, page: &Page, votes: &Votes, sizes: &[u64], kept: usize) -> Vec<i32> {
         let witness = Witness::new(page, votes);
         let mut judge = Judge::new(&self.first, EVIDENCE);
-        witness.each(|evidence| judge.push(evidence));
+        let mut rows = Vec::new();
+        witness.each(|evidence| {
+            judge.push(evidence);
+            if rows.len() < kept {
+                rows.push(*evidence);
+            }
+        });
         let first = judge.finish();
         let around = Surroundings::new(page, &witness, sizes, &first, |score| self.chance(score));
         let mut judge = Judge::new(&self.second, EVIDENCE + CONTEXT);
         let mut number = 0;
-        witness.each(|evidence| {
+        let mut push = |evidence: &Evidence| {
             judge.push(evidence.iter().chain(&around.of(number)));
             number += 1;
-        });
+        };
+        if first.len() <= kept {
+            rows.iter().for_each(push);
+        } else {
+            witness.each(&mut push);
+        }
         judge.finish()
     }
 
@@ -111,6 +131,18 @@ mod tests {
     fn chances_grow_with_scores() {
         let chances = &model().chances;
         assert!(chances.is_sorted() && chances.len() == 121);
+    }
+
+    #[test]
+    fn evidence_that_is_gathered_again_is_the_same() {
+        let html = "<h1>A page</h1><nav><a href=/>home</a></nav><p>This is the text of it, and \
+                    there is more of that below.</p><p>So it goes on for a while.</p>";
+        let html = scraper::Html::parse_document(&html.repeat(3));
+        let page = crate::blocks::collect(&html, &crate::Limits::default());
+        let votes = crate::content::vote(&page, crate::lang::stopwords("en"));
+        let scores = |kept| model().scores_with(&page, &votes, &votes.sizes(), kept);
+        assert_eq!(scores(usize::MAX).len(), 12);
+        assert!([0, 11, 12].map(scores).iter().all(|some| *some == scores(usize::MAX)));
     }
 
     #[test]
