@@ -1,8 +1,6 @@
 //! The main job's settings: flag over environment over file over default.
 
-use std::fs::File;
 use std::io::Read;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -349,16 +347,16 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads a settings file.
-    pub(crate) fn read(path: &Path) -> Result<Self> {
-        let mut text = String::new();
-        File::open(path)
-            .and_then(|file| file.take(MAX_SETTINGS + 1).read_to_string(&mut text))
-            .with_context(|| format!("cannot read the settings in {}", path.display()))?;
-        if text.len() as u64 > MAX_SETTINGS {
-            let limit = MAX_SETTINGS >> 20;
-            return Err(coded(USAGE, format!("{}: longer than {limit} MiB", path.display())));
+    pub(crate) fn read(path: &std::path::Path) -> Result<Self> {
+        let (mut bytes, name) = (Vec::new(), path.display().to_string());
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_SETTINGS + 1).read_to_end(&mut bytes))
+            .with_context(|| format!("cannot read the settings in {name}"))?;
+        if bytes.len() as u64 > MAX_SETTINGS {
+            return Err(coded(USAGE, format!("{name}: over 4 MiB, which no settings file is")));
         }
-        Self::parse(&text, &path.display().to_string())
+        let text = str::from_utf8(&bytes);
+        Self::parse(text.map_err(|_| coded(USAGE, format!("{name}: not UTF-8")))?, &name)
     }
 
     /// Reads the text of a settings file of that `name`.
@@ -579,9 +577,11 @@ mod tests {
     #[test]
     fn a_file_without_end_is_refused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        file.as_file().set_len(u64::MAX >> 24).unwrap();
-        let error = Settings::read(file.path()).unwrap_err().to_string();
-        assert!(error.ends_with("longer than 4 MiB"), "{error}");
+        let cut_within_a_character = "é".repeat(MAX_SETTINGS as usize).into_bytes();
+        for (bytes, said) in [(cut_within_a_character, "over 4"), (vec![0xff], "not UTF-8")] {
+            std::fs::write(file.path(), bytes).unwrap();
+            assert!(Settings::read(file.path()).unwrap_err().to_string().contains(said));
+        }
     }
 
     #[test]
