@@ -88,7 +88,7 @@ pub(super) enum Message {
 
 /// Bytes that an entry of a sitemap takes, about.
 const SITEMAP_ENTRY: usize = 256;
-/// A larger page is read while no other one is.
+/// A larger page counts among those that are read until it is committed.
 const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
 const MAX_ATTEMPTS: u8 = 2;
@@ -130,7 +130,9 @@ pub(super) struct Shared {
     pub(super) extractors: Arc<Semaphore>,
     /// KiB of pages that may wait for the commit thread.
     pub(super) room: Arc<Semaphore>,
-    pub(super) cores: u32,
+    /// So many KiB of pages are read at a time: trees take ten times as much.
+    pub(super) trees: Arc<Semaphore>,
+    pub(super) trees_kib: u32,
 }
 
 /// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
@@ -329,13 +331,13 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
 
 /// Text to a document, on a thread of its own.
 async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
-    // A tree takes ten times its page: large ones are read one after the other.
-    let large = response.body.len() > LARGE_PAGE;
-    let permits = if large { shared.cores } else { 1 };
-    let permit = Arc::clone(&shared.extractors).acquire_many_owned(permits).await;
+    let length = response.body.len();
+    let tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, shared.trees_kib)).await;
+    let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
     let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
     let shared = Arc::clone(shared);
     let read = tokio::task::spawn_blocking(move || {
+        let _extractor = extractor;
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
@@ -347,7 +349,7 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
         let (recipe, limits) = (shared.recipe, &shared.page_limits);
         match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
             Ok(mut page) => {
-                page._alone = permit.ok().filter(|_| large);
+                page._tree = tree.ok().filter(|_| length > LARGE_PAGE);
                 Message::Page(Box::new(page))
             }
             Err(why) => Message::Unread { lease: again, why, bytes },
@@ -366,9 +368,13 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
         }
         _ => return message,
     };
-    let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
-    *place = room.acquire_many_owned(kib.clamp(1, QUEUE_KIB)).await.ok();
+    *place = room.acquire_many_owned(kib(bytes, QUEUE_KIB)).await.ok();
     message
+}
+
+/// What stands for so many bytes in a semaphore of `most` KiB: what is larger takes all of it.
+fn kib(bytes: usize, most: u32) -> u32 {
+    u32::try_from(bytes >> 10).unwrap_or(u32::MAX).clamp(1, most)
 }
 
 fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {

@@ -20,8 +20,8 @@ pub(crate) struct PageWork {
     pub(crate) time: SystemTime,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
-    /// Held while a large page is in memory: no other one is read until it is committed.
-    pub(super) _alone: Option<OwnedSemaphorePermit>,
+    /// Its room among the pages that are read, which a large one holds until it is committed.
+    pub(super) _tree: Option<OwnedSemaphorePermit>,
     /// Its room among the pages that wait for the commit thread.
     pub(super) _room: Option<OwnedSemaphorePermit>,
 }
@@ -65,17 +65,7 @@ impl PageWork {
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
-        Self {
-            lease,
-            url,
-            response,
-            document,
-            evidence,
-            time,
-            key: None,
-            _alone: None,
-            _room: None,
-        }
+        Self { lease, url, response, document, evidence, time, key: None, _tree: None, _room: None }
     }
 
     /// The page as the dedup store sees it.

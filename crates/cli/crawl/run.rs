@@ -58,6 +58,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// while a group is made durable.
 const QUEUE: usize = 1024;
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
+/// KiB of pages that are read at a time: at least, and for each core. A page of more is read alone.
+const TREES_KIB: u32 = 8 << 10;
+const CORE_KIB: u32 = 512;
 
 /// Whether a crawl by these settings can begin.
 ///
@@ -142,6 +145,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only == Some(true);
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
+    let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
     let shared = Arc::new(Shared {
         fetcher,
         frontier: Arc::clone(&frontier),
@@ -164,7 +168,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
         extractors: Arc::new(Semaphore::new(cores as usize)),
         room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
-        cores,
+        trees: Arc::new(Semaphore::new(trees_kib as usize)),
+        trees_kib,
     });
     let control = Arc::new(Control::default());
     let mut rules = Rules::new(settings, &job.seeds)?;

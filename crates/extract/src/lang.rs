@@ -21,6 +21,9 @@ const SMALL: usize = 200;
 /// not tell apart on so little text either.
 const SURE_WORDS: usize = 20;
 const SURE_SHARE: usize = 35;
+/// Of technical text fewer are: so many, and so many times as many as of any other list.
+const CLEAR_SHARE: usize = 15;
+const CLEAR_LEAD: usize = 2;
 
 /// FNV-1a: the lists are fixed, so nobody can choose words that collide in them.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +57,21 @@ static LISTS: LazyLock<HashMap<&'static str, StopList>> = LazyLock::new(|| {
         .map(|(language, words)| (language, words.split(' ').collect()))
         .collect()
 });
+
+/// The languages that have a list, in an order of its own, and for each word a bit for each of them
+/// whose list holds it.
+static SHARED: LazyLock<(Vec<&'static str>, SharedList)> = LazyLock::new(|| {
+    let mut languages: Vec<&'static str> = LISTS.keys().copied().collect();
+    languages.sort_unstable();
+    let mut words = SharedList::default();
+    for (number, language) in languages.iter().enumerate() {
+        for word in stopwords(language).into_iter().flatten() {
+            *words.entry(word).or_default() |= 1 << number;
+        }
+    }
+    (languages, words)
+});
+type SharedList = HashMap<&'static str, u64, BuildHasherDefault<WordHasher>>;
 
 /// The function words of a language, by its two-letter code; `None` for one without a list.
 pub(crate) fn stopwords(language: &str) -> Option<&'static StopList> {
@@ -143,17 +161,27 @@ impl Sample {
         self.text.len() < SMALL
     }
 
-    /// Whether as many of its words are function words of `language` as in its sentences.
+    /// Whether as many of its words are function words of `language` as in its sentences, or clearly
+    /// more than of any other.
     pub(crate) fn speaks(&self, language: &str) -> bool {
-        let Some(list) = stopwords(language).filter(|_| self.by_script.is_none()) else {
+        let (languages, lists) = &*SHARED;
+        let Ok(this) = languages.binary_search(&language) else { return false };
+        if self.by_script.is_some() {
             return false;
-        };
-        let (mut words, mut found, mut lower) = (0usize, 0usize, String::new());
+        }
+        let (mut words, mut lower) = (0usize, String::new());
+        let mut found = vec![0usize; languages.len()];
         for word in self.text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()) {
             words += 1;
-            found += usize::from(list.contains(lowered(word, &mut lower)));
+            let bits = lists.get(lowered(word, &mut lower)).copied().unwrap_or(0);
+            for (number, found) in found.iter_mut().enumerate() {
+                *found += (bits >> number & 1) as usize;
+            }
         }
-        words >= SURE_WORDS && found * 100 >= words * SURE_SHARE
+        let ours = found.get_mut(this).map(std::mem::take).unwrap_or(0);
+        let others = found.into_iter().max().unwrap_or(0);
+        let has = |share| ours * 100 >= words * share;
+        words >= SURE_WORDS && (has(SURE_SHARE) || has(CLEAR_SHARE) && ours >= others * CLEAR_LEAD)
     }
 
     /// The language as a two-letter code, or `""` when it cannot be told. `declared` is the page's

@@ -11,6 +11,9 @@ use crate::decode::{decode_body_within, decode_up_to};
 use crate::error::{Error, Kind, translate};
 use crate::limits::{LARGE_BODY, Limits};
 
+/// So much room is made at once for a body of which a server says how long it is; more as it comes.
+const ANNOUNCED: u64 = 64 << 10;
+
 /// A body, and what a large one holds as long as it is in memory.
 pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 
@@ -69,7 +72,8 @@ impl Bodies {
         clock: &mut Clock,
     ) -> Result<Held, Error> {
         let began = clock.took();
-        let mut raw = Vec::new();
+        let announced = response.content_length().unwrap_or(0).min(ANNOUNCED) as usize;
+        let mut raw = Vec::with_capacity(announced.min(max));
         let mut permit = None;
         while let Some(piece) = clock.within(&self.limits, response.chunk()).await? {
             raw.extend_from_slice(&piece);
@@ -93,6 +97,8 @@ impl Bodies {
                 return Err(Error::new(Kind::Timeout, what));
             }
         }
+        // What has grown by doubling would be held up to twice as long as a page is worked on.
+        raw.shrink_to_fit();
         Ok((Bytes::from(raw), permit))
     }
 

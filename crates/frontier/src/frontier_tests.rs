@@ -97,6 +97,27 @@ fn a_queue_longer_than_its_head_is_read_back_in_order() {
 }
 
 #[test]
+fn work_that_waits_for_a_commit_is_told_from_work_that_waits_for_its_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    assert!(!frontier.has_work());
+    for i in 0..=HEAD {
+        frontier.push(entry(&format!("http://a.example/{i}"))).unwrap();
+    }
+    assert!(frontier.has_work());
+    while let Some(lease) = lease(&frontier, Instant::now()) {
+        frontier.done(&lease, Duration::ZERO, Instant::now());
+    }
+    assert_eq!(frontier.counts().queued, 1);
+    assert!(!frontier.has_work(), "the last one cannot be read from disk yet");
+    frontier.push(entry("http://b.example/")).unwrap();
+    frontier.set_delay("b.example", Duration::from_secs(600));
+    assert!(frontier.has_work() && lease(&frontier, Instant::now()).is_none(), "later, not after");
+    frontier.commit(b"").unwrap();
+    assert!(lease(&frontier, Instant::now()).is_some());
+}
+
+#[test]
 fn a_retry_comes_first_and_counts() {
     let folder = tempfile::tempdir().unwrap();
     let frontier = open(folder.path(), 0);

@@ -57,8 +57,15 @@ pub(super) struct Ahead {
     pub(super) taken: Instant,
 }
 
-/// What a part gave: when to look again, and the leases.
-pub(super) type Taken = (Option<Duration>, Vec<Ahead>);
+/// What a part gave.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// When to look again.
+    pub(super) wait: Option<Duration>,
+    pub(super) leases: Vec<Ahead>,
+    /// What cannot be read as a URL is set aside: given back it would come again for ever.
+    pub(super) unreadable: Vec<End>,
+}
 
 /// A URL on its way into the queues.
 #[derive(Clone, Debug)]
@@ -125,6 +132,11 @@ impl End {
     /// One that was leased ahead and never looked at.
     pub(super) const fn back_unseen(sequence: u64) -> Self {
         Self::new("b", sequence, Duration::ZERO, false)
+    }
+
+    /// It waits until a worker begins alone, which may be one that can read it.
+    const fn unreadable(sequence: u64) -> Self {
+        Self::new("d", sequence, Duration::ZERO, false)
     }
 
     pub(super) const fn defer(lease: &Lease, failure: bool) -> Self {
@@ -207,28 +219,32 @@ pub(super) fn take(
     let taken = Instant::now();
     // Not twice: what the first try leased would be nobody's until it expires.
     let Some(answers) = cluster.link.pipe_once(&pipe)? else { return Ok(None) };
-    let read = parts.iter().zip(&answers).map(|((part, _), answer)| {
-        let answer = list(answer);
-        let wait = answer.first().and_then(number).and_then(|ms| u64::try_from(ms).ok());
-        let leases = answer.get(1..).unwrap_or_default().chunks_exact(4);
-        let leases = leases.filter_map(|lease| match lease {
-            [id, host, entry, pause] => {
-                let (attempts, entry) = bytes(entry)?.split_first()?;
-                let lease = Lease {
-                    entry: Entry::decode(entry)?,
-                    host: String::from_utf8_lossy(bytes(host)?).into_owned(),
-                    attempts: *attempts,
-                    has_address: false,
-                    sequence: u64::try_from(number(id)?).ok()? * HOST_PARTS + part,
-                };
-                let pause = number(pause).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
-                Some(Ahead { lease, pause: Duration::from_millis(pause), taken })
-            }
-            _ => None,
-        });
-        (wait.map(Duration::from_millis), leases.collect())
-    });
+    let read =
+        parts.iter().zip(&answers).map(|((part, _), answer)| read_part(*part, answer, taken));
     Ok(Some(read.collect()))
+}
+
+fn read_part(part: u64, answer: &Value, taken: Instant) -> Taken {
+    let answer = list(answer);
+    let wait = answer.first().and_then(number).and_then(|ms| u64::try_from(ms).ok());
+    let mut found = Taken { wait: wait.map(Duration::from_millis), ..Taken::default() };
+    for lease in answer.get(1..).unwrap_or_default().as_chunks::<4>().0 {
+        let [id, host, entry, pause] = lease;
+        let Some(id) = number(id).and_then(|id| u64::try_from(id).ok()) else { continue };
+        let sequence = id * HOST_PARTS + part;
+        let entry = bytes(entry).and_then(<[u8]>::split_first);
+        let entry = entry.and_then(|(attempts, entry)| Some((*attempts, Entry::decode(entry)?)));
+        let host = bytes(host).map(String::from_utf8_lossy);
+        let (Some((attempts, entry)), Some(host)) = (entry, host) else {
+            found.unreadable.push(End::unreadable(sequence));
+            continue;
+        };
+        let lease =
+            Lease { entry, host: host.into_owned(), attempts, has_address: false, sequence };
+        let pause = number(pause).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
+        found.leases.push(Ahead { lease, pause: Duration::from_millis(pause), taken });
+    }
+    found
 }
 
 /// Ends leases, all parts at once; the answers are in the order of `ends`.

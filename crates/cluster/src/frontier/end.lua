@@ -41,7 +41,7 @@ for i = 7, #ARGV, 5 do
       local bucket, key = again:match('^(%d+):(.+)$')
       if bucket then redis.call('SREM', p .. 'again:' .. bucket, key) end
     elseif what == 'b' then
-      local attempts = entry:byte(1)
+      local attempts = entry:byte(1) or 0
       if failure or again == '+' then attempts = math.min(attempts + 1, 255) end
       redis.call('LPUSH', q, string.char(attempts) .. entry:sub(2))
       if down then redis.call('HINCRBY', p .. 'counts', 'deferred', 1) end

@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::calls::End;
 use super::{Shared, calls, look};
 use crate::error::Result;
 use crate::keys::HOST_PARTS;
@@ -103,14 +104,16 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
         return Ok(());
     };
     let mut local = shared.local();
-    for ((part, age), (wait, leases)) in parts.into_iter().zip(found) {
-        let full = !leases.is_empty();
-        for ahead in leases {
+    for ((part, age), found) in parts.into_iter().zip(found) {
+        let full = !found.leases.is_empty();
+        local.held.extend(found.unreadable.iter().map(End::sequence));
+        local.ends.extend(found.unreadable);
+        for ahead in found.leases {
             local.held.insert(ahead.lease.sequence);
             local.ready.push_back(ahead);
         }
         if let Some(due) = due.get_mut(part as usize) {
-            let wait = wait.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
+            let wait = found.wait.unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
             // What waits for a worker that prefers it is not asked for all the time.
             let wait = if age.is_zero() { wait } else { wait.max(LOOK_AGAIN / 2) };
             *due = now + if full { PACE } else { wait.max(PACE) };

@@ -15,7 +15,7 @@ for _, id in ipairs(redis.call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIM
     local freed, host, entry = held:match('^(.)([^\n]*)\n[^\n]*\n(.*)$')
     local h = p .. 'h:' .. host
     if freed == '0' then redis.call('HINCRBY', h, 'n', -1) end
-    local attempts = math.min(entry:byte(1) + 1, 255)
+    local attempts = math.min((entry:byte(1) or 0) + 1, 255)
     redis.call('LPUSH', p .. 'q:' .. host, string.char(attempts) .. entry:sub(2))
     local state = redis.call('HMGET', h, 'g', 't')
     if state[1] then

@@ -51,6 +51,43 @@ fn leases_that_nobody_asks_for_go_back() {
 }
 
 #[test]
+fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
+    let Some(cluster) = shared() else { return };
+    let cluster = cluster.lock().unwrap();
+    let name = fresh_name();
+    let (_a, frontier) = open(&cluster.address(), &name, "one", 0, 1);
+    let fetch = |url| {
+        frontier.push(page(url)).unwrap();
+        frontier.commit(b"").unwrap();
+        let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
+        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.commit(b"").unwrap();
+    };
+    fetch("http://a.example/1");
+    let host = hapax_frontier::host_key(&Url::parse("http://a.example/").unwrap());
+    let cli = |command: &[&str]| cluster.cli(0, &[&["-c"], command].concat()).trim().to_owned();
+    let key = |part: u64, what: &str| format!("hapax:{{{name}.h{part}}}:{what}");
+    let state = format!("h:{host}");
+    let part = (0..64).find(|part| cli(&["exists", &key(*part, &state)]) == "1").unwrap();
+    for unreadable in ["", "x", "\u{1}no entry"] {
+        cli(&["rpush", &key(part, &format!("q:{host}")), unreadable]);
+        cli(&["hincrby", &key(part, "counts"), "queued", "1"]);
+    }
+    cli(&["zadd", &key(part, "ready"), "0", &host]);
+    let began = Instant::now();
+    while frontier.counts().deferred < 3 && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!((frontier.counts().queued, frontier.counts().deferred), (3, 3));
+    fetch("http://a.example/2");
+    let began = Instant::now();
+    while !matches!(frontier.next(Instant::now()).unwrap(), Next::Idle) {
+        assert!(began.elapsed() < Duration::from_secs(10), "it came again");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
 fn what_is_queued_is_not_queued_a_second_time() {
     let Some(cluster) = shared() else { return };
     let address = cluster.lock().unwrap().address();
