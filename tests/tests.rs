@@ -31,6 +31,8 @@ mod hostile;
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
 mod fetching;
+// What a first answer does not decide for ever.
+mod second_chance;
 // A second look at known pages.
 mod recrawl;
 // Which pages are the same and which text is theirs, on pages made here.

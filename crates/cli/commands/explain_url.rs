@@ -118,7 +118,7 @@ impl Judge {
         let store = data
             .filter(|_| frontier.is_some())
             .and_then(|data| hapax_dedup::Store::open_existing(data.join("dedup"), options).ok());
-        let mut rules = Rules::new(&settings, seeds)?;
+        let rules = Rules::new(&settings, seeds)?;
         if let Some(frontier) = &frontier {
             moved_seeds(frontier)?.iter().for_each(|to| rules.seed_moved(to));
         }

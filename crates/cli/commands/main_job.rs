@@ -30,6 +30,9 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
         return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
     }
+    if args.fresh && seeds.is_none() {
+        return Err(coded(USAGE, "--fresh begins a new crawl: add --seeds FILE to say where"));
+    }
     // Everything that can be wrong in the arguments is said before the disk is touched.
     check_settings(&settings, seeds.as_deref().unwrap_or_default())?;
     if args.dry_run {
@@ -93,6 +96,13 @@ pub(super) fn resume(
         settings.include.as_deref().unwrap_or_default(),
         settings.exclude.as_deref().unwrap_or_default(),
         all.len()
+    );
+    let rules = format!(
+        "{rules}\n{:?}\n{:?}\n{:?}\n{:?}",
+        settings.ignore_robots,
+        settings.max_pages_per_host,
+        settings.max_body,
+        settings.allow_private
     );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
     let Run { recrawl, metrics } = run;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Frontier, Lease, UrlLimits, url_key};
+use hapax_frontier::{EntryKind, Frontier, Lease, UrlLimits, normalize, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
@@ -16,7 +16,7 @@ use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread, is_wanted};
 use super::received::Received;
 use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
-use super::rules::names_host;
+use super::rules::{Rules, names_host};
 use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
 use crate::duplicates::Forgotten;
@@ -92,6 +92,8 @@ const SITEMAP_ENTRY: usize = 256;
 const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
 const MAX_ATTEMPTS: u8 = 2;
+/// Redirects in a row to other spellings of one address.
+const MAX_SPELLINGS: u8 = 3;
 /// A Retry-After beyond this is not waited for in this run.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What could be the last page of a budget is waited for in steps of this.
@@ -118,11 +120,14 @@ pub(super) struct Shared {
     pub(super) delay: Duration,
     pub(super) retry_wait: Duration,
     pub(super) rules: HostRules,
+    /// What was queued under other rules is held against these.
+    pub(super) taken: Rules,
     pub(super) feeds: Arc<Feeds>,
     pub(super) forgotten: Arc<Forgotten>,
     /// Not where others may get the lease after a kill.
     pub(super) received: Option<Arc<Received>>,
     pub(super) sitemaps: bool,
+    pub(super) cookies: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
     pub(super) max_pages_per_host: u64,
@@ -206,6 +211,14 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         shared.frontier.free(&lease, Duration::ZERO, Instant::now());
         return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
+    // Seeds, and where they have moved to, are always taken.
+    if lease.entry.kind == EntryKind::Page
+        && lease.entry.depth > 0
+        && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, lease.entry.depth)
+    {
+        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+        return Message::Skip { lease, reason, detail };
+    }
     match shared.fetcher.address(&url).await {
         Ok(Some(ip)) if !lease.has_address => {
             if !shared.frontier.set_address(&lease, ip, Instant::now()) {
@@ -219,6 +232,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     if let Err(message) = ask_robots(shared, &lease).await {
         let lease = || lease.clone();
         return match message {
+            Refusal::Wait => {
+                shared.frontier.put_back(lease(), Duration::ZERO, Instant::now());
+                Message::Again { down: None }
+            }
             Refusal::Skip(reason, detail) => {
                 shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
                 Message::Skip { lease: lease(), reason, detail }
@@ -249,11 +266,25 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     // A sitemap comes under any type.
     let page = lease.entry.kind != EntryKind::Sitemap;
     let wanted = |kind: &str| !page || is_wanted(kind);
-    let response = match shared.fetcher.get_wanted(&url, &known, wanted).await {
-        Ok(response) => response,
-        Err(error) => return failed(shared, lease, started.elapsed(), &error),
+    let mut at = url.clone();
+    let mut hops = 0;
+    let response = loop {
+        let response = match shared.fetcher.get_wanted(&at, &known, &wanted).await {
+            Ok(response) => response,
+            Err(error) => return failed(shared, lease, started.elapsed(), &error),
+        };
+        shared.stats.response(response.raw.len(), page);
+        // Another spelling of the same address, or the same after it has set a cookie: nobody else
+        // will follow that, for the normal form is known.
+        let spelling = response.redirect().filter(|to| {
+            page && hops < MAX_SPELLINGS
+                && (*to != at || shared.cookies)
+                && normalize(to, &shared.url_limits).is_ok_and(|to| to == url)
+        });
+        let Some(to) = spelling else { break response };
+        (at, hops) = (to, hops + 1);
+        tokio::time::sleep(shared.delay).await;
     };
-    shared.stats.response(response.raw.len());
     let answer = Answer {
         response,
         time: SystemTime::now(),
@@ -297,13 +328,18 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
             return Message::Defer { lease, reason: "retry-after", detail, failure: true };
         }
         if lease.attempts < MAX_ATTEMPTS {
-            return retry(shared, lease, wait, status != 429);
+            // Of one page that is broken the host is not: it counts once, however often it is tried.
+            let first = lease.attempts == 0;
+            return retry(shared, lease, wait, status != 429 && first);
         }
-        // The page is given up; so is the host, if it goes on like this.
-        let down = shared.frontier.free_failed(&lease, Instant::now());
+        // It may be well at the next run.
         let reason = if status == 429 { "http-4xx" } else { "http-5xx" };
-        let more = if down { GIVEN_UP } else { "" };
-        return Message::Skip { lease, reason, detail: format!("status {status}{more}") };
+        return Message::Defer {
+            lease,
+            reason,
+            detail: format!("status {status}"),
+            failure: false,
+        };
     }
     if status == 304 && asked_if_changed {
         return Message::Unchanged { lease, response: Box::new(response), time };
@@ -393,6 +429,8 @@ enum Refusal {
     Skip(&'static str, String),
     Defer(&'static str, String),
     Clean(Url),
+    /// Until the pause is over that the host asks for.
+    Wait,
 }
 
 /// Whether the host's robots.txt lets the lease pass.
@@ -400,7 +438,11 @@ async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());
     }
-    match shared.rules.of(shared, lease).await {
+    let (rule, waited) = shared.rules.of(shared, lease).await;
+    match rule {
+        HostRule::Rules(rules) if waited && rules.crawl_delay.is_some_and(|d| !d.is_zero()) => {
+            Err(Refusal::Wait)
+        }
         HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
             (true, _) => {
                 rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Refusal::Clean(url)))

@@ -2,7 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_extract::{Document, Features, Limits, Recipe, extract, extract_plain, links};
+use hapax_extract::{
+    Document, Features, Limits, Recipe, RobotsMeta, extract, extract_plain, links,
+};
 use hapax_fetch::Response;
 use hapax_frontier::Lease;
 use hapax_page::{Evidence, Kind};
@@ -115,7 +117,7 @@ pub(crate) fn read_response(
     for (name, value) in &response.headers {
         let value = String::from_utf8_lossy(value);
         match name.as_str() {
-            "x-robots-tag" => robots_tag(&value, &limits.agent, &mut document),
+            "x-robots-tag" => robots_tag(&value, &limits.agent, &mut document.robots),
             // RFC 8288; a page's own link comes first.
             "link" if document.canonical.is_none() => {
                 document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());
@@ -140,13 +142,26 @@ fn no_text(document: &Document) -> Option<f64> {
     bad.then(|| share(unknown + controls))
 }
 
-/// `otherbot: noindex` speaks to another robot.
-fn robots_tag(value: &str, agent: &str, document: &mut Document) {
-    match value.split_once(':') {
-        Some((name, rest)) if name.trim().eq_ignore_ascii_case(agent) => document.robots.read(rest),
-        // `unavailable_after: DATE` and the like are no names, but say nothing that is read here.
-        Some((name, _)) if !name.contains(',') => {}
-        _ => document.robots.read(value),
+/// Directives with a value, whose colon ends no robot's name.
+const WITH_VALUE: [&str; 4] =
+    ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
+
+/// `otherbot: noindex` speaks to another robot, up to the next name.
+fn robots_tag(value: &str, agent: &str, robots: &mut RobotsMeta) {
+    let mut ours = true;
+    for mut part in value.split(',') {
+        if let Some((name, rest)) = part.split_once(':') {
+            let name = name.trim();
+            let is_name = !name.contains(char::is_whitespace)
+                && !WITH_VALUE.iter().any(|directive| name.eq_ignore_ascii_case(directive));
+            if is_name {
+                ours = name.eq_ignore_ascii_case(agent);
+                part = rest;
+            }
+        }
+        if ours {
+            robots.read(part);
+        }
     }
 }
 
@@ -167,6 +182,23 @@ fn canonical_link(value: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_robots_tag_speaks_to_all_or_to_the_robot_that_it_names() {
+        for (value, noindex, nofollow) in [
+            ("noindex", true, false),
+            ("max-snippet:-1, noindex", true, false),
+            ("max-image-preview:large, max-snippet:-1, noindex, nofollow", true, true),
+            ("unavailable_after: Wed, 25 Jun 2010 15:00:00 PST, noindex", true, false),
+            ("otherbot: noindex, nofollow", false, false),
+            ("Hapax: nofollow, otherbot: noindex", false, true),
+            ("otherbot: noindex, hapax: nofollow", false, true),
+        ] {
+            let mut robots = RobotsMeta::default();
+            robots_tag(value, "hapax", &mut robots);
+            assert_eq!((robots.noindex, robots.nofollow), (noindex, nofollow), "{value}");
+        }
+    }
 
     #[test]
     fn frontier_and_decision_call_a_site_the_same() {

@@ -14,6 +14,8 @@ use crate::duplicates::Rows;
 
 /// Under this name the frontier remembers what was gone at a second look, for the next one.
 pub(super) const GONE: &str = "gone";
+/// Under this name it remembers how far from a seed a page lies, where that is limited.
+const DEPTH: &str = "depth";
 /// The kind of a row that is a redirect.
 const ALIAS: &str = "alias";
 
@@ -38,7 +40,31 @@ impl Committer {
             }
             None => true,
         };
-        Ok(of_is_there && record.digest == page.evidence.basis.features.digest)
+        // A new title over the same text is found by it.
+        let title = self.earlier.as_ref().filter(|_| record.of.is_none());
+        let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
+        Ok(of_is_there
+            && record.digest == page.evidence.basis.features.digest
+            && title.is_none_or(|title| title == page.document.title))
+    }
+
+    pub(super) fn remember_depth(&self, url: &str, depth: u16) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, DEPTH, depth.to_le_bytes().to_vec());
+        }
+    }
+
+    pub(super) fn depth_of(&self, url: &str) -> Result<u16> {
+        let Some(frontier) = &self.frontier else { return Ok(0) };
+        let note = frontier.note_of(url, DEPTH)?;
+        Ok(note.and_then(|depth| depth.try_into().ok()).map_or(0, u16::from_le_bytes))
+    }
+
+    /// A page that is there and must not be indexed may change its mind: the next second look asks.
+    pub(super) fn ask_again(&self, url: &str) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, GONE, b"1".to_vec());
+        }
     }
 
     /// Takes a page out of tables and index: another version of it comes.

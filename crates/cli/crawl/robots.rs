@@ -80,9 +80,17 @@ impl Held {
 
 impl HostRules {
     /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
-    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> HostRule {
+    /// With it, whether this lease waited while another one asked: it was handed out when no pause was
+    /// known yet.
+    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, bool) {
         let cell = self.0.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
-        cell.get_or_init(|| rule(shared, lease)).await.clone()
+        let (known, mut asked) = (cell.get().is_some(), false);
+        let asking = cell.get_or_init(|| {
+            asked = true;
+            rule(shared, lease)
+        });
+        let rule = asking.await.clone();
+        (rule, !known && !asked)
     }
 }
 
@@ -146,7 +154,13 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     }
     if shared.sitemaps {
         for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits) {
-            if let Err(error) = shared.frontier.push(Entry::sitemap(map, 0)) {
+            let map = Entry::sitemap(map, 0);
+            // What is new may be listed there since.
+            let pushed = match shared.recrawl {
+                true => shared.frontier.push_again(map),
+                false => shared.frontier.push(map),
+            };
+            if let Err(error) = pushed {
                 tracing::warn!("{error}");
             }
         }

@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -25,10 +25,14 @@ pub(super) const RULES: [&str; 4] = ["scope", "depth", "include", "exclude"];
 /// How the log says how far from a seed a refused URL was met.
 pub(super) const AT_DEPTH: &str = "at depth ";
 
-/// Which URLs are taken.
-#[derive(Debug)]
+/// What else flags have refused, by the line of [`Job::rules`](super::run::Job::rules) that tells of them.
+pub(super) const BY_LINE: [&[&str]; 5] =
+    [&RULES, &["robots"], &["budget"], &["too-large"], &["private-address"]];
+
+/// Which URLs are taken. A clone takes what this one takes, also after seeds have moved.
+#[derive(Clone, Debug)]
 pub(crate) struct Rules {
-    pub(super) scope: Scope,
+    scope: Arc<RwLock<Scope>>,
     include: Option<RegexSet>,
     exclude: RegexSet,
     max_depth: u16,
@@ -49,7 +53,7 @@ impl Rules {
         };
         let include = set("include", &settings.include)?;
         Ok(Self {
-            scope: Scope::new(kind, seeds),
+            scope: Arc::new(RwLock::new(Scope::new(kind, seeds))),
             include: (!include.is_empty()).then_some(include),
             exclude: set("exclude", &settings.exclude)?,
             max_depth: settings
@@ -60,8 +64,17 @@ impl Rules {
     }
 
     /// A seed has moved: its scope comes along.
-    pub(crate) fn seed_moved(&mut self, to: &Url) {
-        self.scope.add(to);
+    pub(crate) fn seed_moved(&self, to: &Url) {
+        self.scope.write().unwrap_or_else(PoisonError::into_inner).add(to);
+    }
+
+    /// Whether it matters how far from a seed a page lies.
+    pub(super) const fn have_depth(&self) -> bool {
+        self.max_depth < u16::MAX
+    }
+
+    pub(super) fn in_scope(&self, url: &Url) -> bool {
+        self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
     /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`
@@ -76,7 +89,7 @@ impl Rules {
             Err(Rejected::Scheme) => return None,
             Err(Rejected::Trap(what)) => return Some(Err((url.clone(), "trap", what.to_owned()))),
         };
-        let reason = if !self.scope.contains(&normal) {
+        let reason = if !self.in_scope(&normal) {
             "scope"
         } else if depth > self.max_depth {
             "depth"

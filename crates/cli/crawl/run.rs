@@ -144,6 +144,12 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     }
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
     let links_only = settings.links_only == Some(true);
+    let rules = Rules::new(settings, &job.seeds)?;
+    let mut seeds: BTreeSet<Url> = job.seeds.iter().cloned().collect();
+    for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
+        rules.seed_moved(&moved);
+        seeds.extend(normalize(&moved, &settings.url_limits()));
+    }
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
     let shared = Arc::new(Shared {
@@ -159,10 +165,12 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         delay: settings.delay()?,
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         rules: HostRules::default(),
+        taken: rules.clone(),
         feeds: Arc::clone(&feeds),
         forgotten: committer.decisions().all_forgotten(),
         received: received.clone(),
         sitemaps: settings.no_sitemaps != Some(true),
+        cookies: settings.cookies == Some(true),
         links_only,
         recrawl: job.recrawl || committer.recrawl,
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
@@ -172,12 +180,6 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         trees_kib,
     });
     let control = Arc::new(Control::default());
-    let mut rules = Rules::new(settings, &job.seeds)?;
-    let mut seeds: BTreeSet<Url> = job.seeds.iter().cloned().collect();
-    for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
-        rules.seed_moved(&moved);
-        seeds.extend(normalize(&moved, &settings.url_limits()));
-    }
     let (answers, inbox) = mpsc::channel(QUEUE);
     let progress = Progress::start(job.progress, Arc::clone(&stats), Arc::clone(&frontier));
 
@@ -267,6 +269,14 @@ pub(super) struct Control {
     pub(super) failed: AtomicBool,
 }
 
+/// Whether nothing is left that this run could fetch.
+fn is_complete(shared: &Shared, control: &Control) -> bool {
+    let counts = shared.frontier.counts();
+    control.active.load(Relaxed) == 0
+        && counts.queued <= counts.deferred
+        && shared.feeds.open.load(Relaxed) == 0
+}
+
 async fn schedule(
     shared: &Arc<Shared>,
     control: &Control,
@@ -286,7 +296,8 @@ async fn schedule(
         if let Some(stop) = limits.reached(active) {
             // Pages in flight may turn out to be no pages: only when none is left it is certain.
             if active == 0 || !matches!(stop, Stop::MaxPages) {
-                break stop;
+                let all = matches!(stop, Stop::MaxPages) && is_complete(shared, control);
+                break if all { Stop::Complete } else { stop };
             }
         } else if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
             match shared.frontier.next(Instant::now())? {
@@ -310,16 +321,8 @@ async fn schedule(
                     }
                     continue;
                 }
-                Next::Idle => {
-                    let counts = shared.frontier.counts();
-                    if active == 0
-                        && control.active.load(Relaxed) == 0
-                        && counts.queued <= counts.deferred
-                        && shared.feeds.open.load(Relaxed) == 0
-                    {
-                        break Stop::Complete;
-                    }
-                }
+                Next::Idle if active == 0 && is_complete(shared, control) => break Stop::Complete,
+                Next::Idle => {}
             }
         }
         tokio::select! {

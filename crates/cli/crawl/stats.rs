@@ -78,6 +78,8 @@ pub(crate) struct Stats {
     pub(crate) in_flight: AtomicU64,
     /// Responses of this run, of any status.
     pub(crate) responses: AtomicU64,
+    /// Of these, to requests for pages.
+    pub(crate) answers: AtomicU64,
     /// Bytes received in this run.
     pub(crate) received: AtomicU64,
 }
@@ -167,8 +169,9 @@ impl Stats {
         }
     }
 
-    pub(crate) fn response(&self, bytes: usize) {
+    pub(crate) fn response(&self, bytes: usize, of_page: bool) {
         self.responses.fetch_add(1, Relaxed);
+        self.answers.fetch_add(u64::from(of_page), Relaxed);
         self.received.fetch_add(bytes as u64, Relaxed);
     }
 }

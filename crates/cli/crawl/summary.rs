@@ -80,7 +80,7 @@ impl Summary {
             queued_urls: counts.queued,
             deferred_urls: counts.deferred,
             seconds: elapsed.as_secs_f64(),
-            responses: stats.responses.load(Relaxed),
+            responses: stats.answers.load(Relaxed),
             data: data.display().to_string(),
             shared: false,
         }

@@ -20,7 +20,7 @@ use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
 use super::recrawl::GONE;
-use super::rules::{AT_DEPTH, RULES, Rules};
+use super::rules::{AT_DEPTH, BY_LINE, RULES, Rules};
 use super::run::Control;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
@@ -62,6 +62,8 @@ const AGAIN: u64 = 10_000;
 const MAX_SITEMAP_DEPTH: u8 = 2;
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
+/// A page that leads on has so many words at most; one of more is a page.
+const STUB_WORDS: u32 = 50;
 /// What the log says of a sitemap, so that wider rules take it in as one.
 const SITEMAP: &str = "a sitemap";
 
@@ -95,6 +97,9 @@ impl Writer {
         }
         // Until this has come to its end, the rules of before are the ones that are remembered.
         self.committer.rules.clone_from(&before);
+        let lines = before.lines().zip(rules.lines()).zip(BY_LINE);
+        let changed = lines.filter(|((before, now), _)| before != now);
+        let changed: Vec<&str> = changed.flat_map(|(_, reasons)| reasons).copied().collect();
         let mut queued = 0u64;
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
             Ok(log) => std::io::BufReader::new(log),
@@ -104,7 +109,17 @@ impl Writer {
         for line in std::io::BufRead::lines(log) {
             let line = line.context("skipped.jsonl")?;
             let Ok(skipped) = serde_json::from_str::<Skipped>(&line) else { continue };
+            if !changed.contains(&&*skipped.reason) {
+                continue;
+            }
             if !RULES.contains(&&*skipped.reason) {
+                let Ok(url) = Url::parse(&skipped.url) else { continue };
+                // It was leased then, or has been fetched since.
+                if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
+                    && let Some(Ok(url)) = self.rules.admit(&url, 1)
+                {
+                    self.frontier.push_again(Entry::page(url, 1))?;
+                }
                 continue;
             }
             let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
@@ -148,8 +163,13 @@ impl Writer {
                 let url =
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
                 let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
-                if let Some(Ok(url)) = self.rules.admit(&url, 0)
-                    && self.frontier.push_again(Entry::page(url, 0))?
+                // As far from a seed as it was: its links would else be taken for nearer ones.
+                let depth = match self.rules.have_depth() {
+                    true => self.committer.depth_of(url.as_str())?,
+                    false => 0,
+                };
+                if let Some(Ok(url)) = self.rules.admit(&url, depth)
+                    && self.frontier.push_again(Entry::page(url, depth))?
                 {
                     queued += 1;
                     if queued.is_multiple_of(AGAIN) {
@@ -269,9 +289,9 @@ impl Writer {
                 && lease.entry.kind == EntryKind::Page
                 && !self.links_only
                 && !page.document.robots.noindex
-                && page.document.refresh.is_none()
+                && self.leads_on(page).is_none()
                 && !self.committer.forgotten(&page.url, &lease.host)
-                && !self.missing.looks_like(&*self.frontier, &lease.host, page)?
+                && !self.is_missing(&lease.host, page)?
             {
                 pages.push(&**page);
             }
@@ -352,6 +372,13 @@ impl Writer {
                     self.committer.finish(Some(&lease));
                     return Ok(());
                 }
+                if normalize(&target, &self.rules.limits).is_ok_and(|to| to == entry.url) {
+                    // Followed as often as is allowed, and it led here again.
+                    let detail = format!("it leads to itself, or to another spelling: {target}");
+                    self.committer.skip(entry.url.as_str(), "redirects", &detail)?;
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
                 self.follow(&entry, &target)?;
                 if moved {
                     self.moved(&entry, &target)?;
@@ -422,8 +449,11 @@ impl Writer {
             if self.frontier.mark(&map)? {
                 self.committer.skip(map.as_str(), "depth", &detail)?;
             }
-        } else if self.rules.scope.contains(&map) {
-            self.frontier.push(Entry::sitemap(map, above + 1))?;
+        } else if self.rules.in_scope(&map) {
+            match self.committer.recrawl {
+                true => self.frontier.push_again(Entry::sitemap(map, above + 1))?,
+                false => self.frontier.push(Entry::sitemap(map, above + 1))?,
+            };
         } else if self.frontier.refuse(&map)? {
             self.committer.skip(map.as_str(), "scope", SITEMAP)?;
         }
@@ -443,15 +473,13 @@ impl Writer {
             self.committer.unused(&page);
             return Ok(());
         }
-        if let Some(target) = page.document.refresh.clone().filter(|target| {
-            normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url)
-        }) {
+        if let Some(target) = self.leads_on(&page).cloned() {
             // A stub that leads on at once is a redirect, whatever its status.
             self.follow(&entry, &target)?;
             self.moved(&entry, &target)?;
             return self.committer.alias(lease, &target);
         }
-        if self.missing.looks_like(&*self.frontier, &lease.host, &page)? {
+        if self.is_missing(&lease.host, &page)? {
             let detail = "like the answer to an address that does not exist";
             self.committer.skip(page.url.as_str(), "soft-404", detail)?;
             self.committer.gone(page.url.as_str())?;
@@ -475,6 +503,9 @@ impl Writer {
             for link in page.document.links.iter().filter(|link| !link.nofollow) {
                 self.push(&link.url, depth, 0)?;
             }
+            if let Some(next) = &page.document.refresh {
+                self.push(next, depth, 0)?;
+            }
         }
         if let Some(canonical) = &page.document.canonical {
             // The page that is named comes into the crawl, but only from within the scope.
@@ -488,8 +519,12 @@ impl Writer {
         } else if page.document.robots.noindex {
             self.committer.skip(page.url.as_str(), "noindex", "the page asks not to be indexed")?;
             self.committer.gone(page.url.as_str())?;
+            self.committer.ask_again(page.url.as_str());
             self.committer.unused(&page);
         } else {
+            if self.rules.have_depth() && entry.depth > 0 {
+                self.committer.remember_depth(page.url.as_str(), entry.depth);
+            }
             let outcome = self.committer.page(&page)?;
             self.check_claims(&page.url, &outcome)?;
             self.patterns
@@ -502,6 +537,23 @@ impl Writer {
             self.frontier.push(probe)?;
         }
         Ok(())
+    }
+
+    /// Where a stub leads on at once, whatever its status. A page with text of its own that reloads, or
+    /// shows another after a while, is one.
+    fn leads_on<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
+        let target = page.document.refresh.as_ref()?;
+        let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
+        (other && page.evidence.basis.features.tokens <= STUB_WORDS).then_some(target)
+    }
+
+    /// Whether a page is what its host answers for addresses that do not exist. Where it answers with its
+    /// first page, that one is there all the same.
+    fn is_missing(&mut self, host: &str, page: &PageWork) -> Result<bool> {
+        let first = page.url.path() == "/" && page.url.query().is_none();
+        Ok(!first
+            && !self.seeds.contains(&page.url)
+            && self.missing.looks_like(&*self.frontier, host, page)?)
     }
 
     /// Links that a page asks not to follow, once each; another page may lead to them all the same.
@@ -520,9 +572,8 @@ impl Writer {
             let detail = format!("more than {} in a row", self.max_redirects);
             return self.committer.skip(target.as_str(), "redirects", &detail);
         }
-        // On a second look every known page has this depth.
-        let seed = !self.committer.recrawl || self.seeds.contains(&from.url);
-        if from.depth == 0 && from.kind == EntryKind::Page && seed {
+        // What a seed names as its own address has its depth too, as has every known page on a second look.
+        if from.kind == EntryKind::Page && self.seeds.contains(&from.url) {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.seed_moved(target);
             self.seeds.extend(normalize(target, &self.rules.limits));

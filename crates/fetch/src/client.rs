@@ -15,7 +15,7 @@ use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
 use crate::limits::{LARGE_BODY, Limits};
 use crate::resolver::GuardedResolver;
-use crate::response::{Response, kept_headers};
+use crate::response::{Response, in_one, kept_headers};
 use crate::tls;
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
@@ -231,8 +231,8 @@ impl Fetcher {
         let took = clock.took();
         let headers = kept_headers(response.headers(), self.limits.max_headers, self.personal);
         // Of the response itself: among those kept it may be missing.
-        let encoding = response.headers().get(CONTENT_ENCODING);
-        let encoding = encoding.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
+        let encoding = in_one(encodings.map(HeaderValue::as_bytes));
         let (body, permit) = match wanted {
             true => self.bodies.decode(&raw, encoding, permit).await?,
             false => (Bytes::new(), permit),
@@ -272,7 +272,7 @@ impl Fetcher {
         }
         let (body, permit) = match wanted {
             true => {
-                let encoding = response.header("content-encoding").map(str::to_owned);
+                let encoding = response.encoding();
                 self.bodies.decode(&response.raw, encoding, permit).await?
             }
             false => (Bytes::new(), permit),
@@ -364,6 +364,10 @@ fn client(
         .no_proxy()
         .referer(false)
         .http1_only()
+        // Old servers fold long headers and write odd ones; RFC 9112, 5.2.
+        .http1_allow_obsolete_multiline_headers_in_responses(true)
+        .http1_allow_spaces_after_header_name_in_responses(true)
+        .http1_ignore_invalid_headers_in_responses(true)
         .cookie_store(options.cookies)
         .default_headers(headers)
         .connect_timeout(options.limits.connect_timeout)

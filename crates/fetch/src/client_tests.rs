@@ -226,3 +226,28 @@ async fn a_body_that_breaks_off_matters_only_where_it_is_wanted() {
     let image = get("/image").await.unwrap();
     assert_eq!((image.status, image.raw.len(), image.bodiless), (200, 0, false));
 }
+
+#[tokio::test]
+async fn old_and_odd_headers_lose_no_page() {
+    let twice = |body: &[u8]| {
+        let gzip = |body: &[u8]| {
+            let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+            gz.write_all(body).unwrap();
+            gz.finish().unwrap()
+        };
+        gzip(&gzip(body))
+    };
+    let url = server(move |path| match path {
+        "/folded" => ("X-Long: one\r\n\ttwo\r\n".to_owned(), b"page".to_vec()),
+        "/space" => ("X-Odd : one\r\nX Odd: two\r\n".to_owned(), b"page".to_vec()),
+        "/none" => ("Content-Encoding: none\r\n".to_owned(), b"page".to_vec()),
+        "/utf" => ("Content-Encoding: UTF-8\r\n".to_owned(), b"page".to_vec()),
+        _ => ("Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n".to_owned(), twice(b"page")),
+    })
+    .await;
+    let fetcher = fetcher(&url, Options::default());
+    for path in ["/folded", "/space", "/none", "/utf", "/twice"] {
+        let response = fetcher.get(&url.join(path).unwrap()).await;
+        assert_eq!(response.map(|response| response.body).unwrap(), "page", "{path}");
+    }
+}

@@ -7,6 +7,9 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 
+/// What servers write where nothing is encoded; only the first is a standard's.
+const PLAIN: [&str; 7] = ["identity", "none", "utf-8", "utf8", "binary", "8bit", "7bit"];
+
 /// Decodes a stored body by its Content-Encoding, within the default limits.
 ///
 /// # Errors
@@ -34,7 +37,7 @@ pub(crate) fn decode_up_to(
     let layers: Vec<&str> = encoding
         .split(',')
         .map(str::trim)
-        .filter(|e| !e.is_empty() && !e.eq_ignore_ascii_case("identity"))
+        .filter(|e| !e.is_empty() && !PLAIN.iter().any(|plain| e.eq_ignore_ascii_case(plain)))
         .collect();
     if layers.len() > limits.max_encodings {
         return Err(Error::new(

@@ -20,6 +20,12 @@ const NEEDED: [&str; 8] = [
     "x-robots-tag",
 ];
 
+/// Several headers of one name say what one with all their values says (RFC 9110, 5.3).
+pub(crate) fn in_one<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String> {
+    let values = values.map(|value| String::from_utf8_lossy(value).into_owned());
+    values.reduce(|all, value| all + "," + &value)
+}
+
 /// What sets a cookie: RFC 6265, and RFC 2965 before it.
 const COOKIES: [&str; 2] = ["set-cookie", "set-cookie2"];
 
@@ -60,6 +66,12 @@ impl Response {
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
+    }
+
+    /// How the body is encoded, the outermost layer last.
+    pub fn encoding(&self) -> Option<String> {
+        let named = self.headers.iter().filter(|(name, _)| name == "content-encoding");
+        in_one(named.map(|(_, value)| value.as_slice()))
     }
 
     /// Where a redirect leads; `None` for any other response.

@@ -178,8 +178,8 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url) -> RobotsAnswer {
         };
         match (response.status, response.redirect()) {
             (200..=299, _) => {
-                let text = response.body.get(..fetcher.limits().max_robots);
-                return RobotsAnswer::Text(text.unwrap_or(&response.body).to_vec());
+                let text = whole_lines(&response.body, fetcher.limits().max_robots);
+                return RobotsAnswer::Text(text.to_vec());
             }
             (300..=399, Some(next)) => at = next,
             // Too many requests says nothing about the rules: as a server error.
@@ -192,6 +192,17 @@ pub async fn fetch_robots(fetcher: &Fetcher, url: &Url) -> RobotsAnswer {
     }
     // More redirects than the RFC asks for: it may be taken as unavailable, so all is allowed.
     RobotsAnswer::Text(Vec::new())
+}
+
+/// What is read of a file of which no more than `most` bytes are: a rule that is cut would say more
+/// than its author did.
+fn whole_lines(body: &[u8], most: usize) -> &[u8] {
+    if body.len() < most {
+        return body;
+    }
+    let text = body.get(..most).unwrap_or(body);
+    let end = text.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0);
+    text.get(..end).unwrap_or(text)
 }
 
 /// The name before the version: `FooBot/1.2` is `foobot`, and so is `FooBot2`, as RFC 9309, 2.2.1 has

@@ -180,3 +180,11 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_rule_that_is_cut_is_none() {
+    let file = b"User-agent: *\nDisallow: /private/reports\n";
+    assert_eq!(whole_lines(file, 100), file);
+    assert_eq!(whole_lines(file, 25), b"User-agent: *");
+    assert_eq!(whole_lines(b"Disallow: /x", 5), b"");
+}

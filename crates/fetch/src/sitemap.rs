@@ -94,6 +94,8 @@ impl Sitemap {
         reader.config_mut().allow_unmatched_ends = true;
         reader.config_mut().allow_dangling_amp = true;
         let mut entry = Entry::default();
+        // Within an entry only what has its prefix speaks of it: `image:loc` is a picture's.
+        let mut inside: Option<Option<Vec<u8>>> = None;
         let mut field = Field::None;
         let mut text = String::new();
         loop {
@@ -101,11 +103,18 @@ impl Sitemap {
                 Ok(Event::Eof) | Err(_) => return,
                 Ok(event) => event,
             };
+            if let Event::Start(tag) | Event::Empty(tag) = &event
+                && inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
+            {
+                field = Field::None;
+                continue;
+            }
             match event {
                 Event::Start(tag) => {
                     let name = tag.local_name();
                     if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
                         entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
+                        inside = Some(prefix_of(tag.name()));
                     }
                     field = Field::of(name.as_ref());
                     text.clear();
@@ -132,7 +141,9 @@ impl Sitemap {
                     field = Field::None;
                     text.clear();
                     let name = tag.local_name();
-                    if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                    let same = inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
+                    if same && matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                        inside = None;
                         self.add(base, &std::mem::take(&mut entry));
                         if self.pages.len() + self.maps.len() >= limits.max_urls {
                             return;
@@ -157,6 +168,10 @@ impl Sitemap {
             self.pages.push(SitemapPage { url, changed: entry.changed.clone() });
         }
     }
+}
+
+fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {
+    name.prefix().map(|prefix| prefix.as_ref().to_vec())
 }
 
 /// A sitemap may speak for its own host, with or without `www.`.
@@ -243,6 +258,22 @@ mod tests {
         let found = Sitemap::parse(&base, body.as_bytes(), &SitemapLimits::default());
         let pages = found.pages.iter().map(|page| page.url.to_string()).collect();
         (pages, found.maps.iter().map(Url::to_string).collect())
+    }
+
+    #[test]
+    fn pictures_and_other_languages_are_not_the_page() {
+        let (pages, _) = parse(
+            "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:image='i' xmlns:xhtml='x'>\
+             <url><image:image><image:loc>http://a.example/1.png</image:loc></image:image>\
+             <xhtml:link rel='alternate' hreflang='de' href='http://a.example/de'/>\
+             <loc>http://a.example/1</loc></url></urlset>",
+        );
+        assert_eq!(pages, ["http://a.example/1"]);
+        let (pages, maps) = parse(
+            "<s:sitemapindex xmlns:s='s' xmlns:i='i'><s:sitemap><i:loc>http://a.example/i</i:loc>\
+             <s:loc>http://a.example/map</s:loc></s:sitemap></s:sitemapindex>",
+        );
+        assert_eq!((pages.len(), maps), (0, vec!["http://a.example/map".to_owned()]));
     }
 
     #[test]

@@ -15,7 +15,8 @@ pub struct UrlLimits {
     pub max_parameters: usize,
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
-    /// Years that dates in a URL may lie in; a calendar leads on for ever. Default 1990 to 2035.
+    /// Years that dates in a URL may lie in, for a calendar leads on for ever: up to the last one
+    /// everywhere, from the first one where the URL speaks of a calendar. Default 1990 to 2035.
     pub years: RangeInclusive<u32>,
     /// Order the parameters of a query, for servers that do not mind. Default off.
     pub sort_query: bool,
@@ -47,7 +48,8 @@ pub enum Rejected {
 /// end stands for any ending.
 const TRACKING: &str = include_str!("tracking.txt");
 
-/// Parameters and path suffixes that name a visitor's session, one a line; likewise.
+/// Parameters and path suffixes that name a visitor's session, one a line; likewise. A number behind
+/// says how long the value must be at least: `session_id=5` is a talk at a conference.
 const SESSIONS: &str = include_str!("sessions.txt");
 
 /// The normal form of an absolute URL: the WHATWG serialisation without fragment, user info,
@@ -76,6 +78,14 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         let host = host.trim_end_matches('.').to_owned();
         if url.set_host(Some(&host)).is_err() {
             return Err(Rejected::Scheme);
+        }
+    }
+    if url.as_str().contains('%') {
+        if let Some(path) = plainly_encoded(url.path()) {
+            url.set_path(&path);
+        }
+        if let Some(query) = url.query().and_then(plainly_encoded) {
+            url.set_query(Some(&query));
         }
     }
     if let Some(query) = url.query() {
@@ -124,54 +134,90 @@ fn without_sessions(path: &str) -> String {
 }
 
 fn is_listed(list: &str, pair: &str) -> bool {
-    let name = pair.split('=').next().unwrap_or(pair).to_ascii_lowercase();
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let name = name.to_ascii_lowercase();
     list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).any(
-        |rule| match rule.strip_suffix('*') {
-            Some(start) => name.starts_with(start),
-            None => name == rule,
+        |rule| {
+            let (rule, length) = rule.split_once(' ').unwrap_or((rule, "0"));
+            let named = match rule.strip_suffix('*') {
+                Some(start) => name.starts_with(start),
+                None => name == rule,
+            };
+            named && value.len() >= length.parse().unwrap_or(0)
         },
     )
 }
 
+/// The same with unreserved characters bare and digits of the others in upper case (RFC 3986, 6.2.2);
+/// `None` if that changes nothing.
+fn plainly_encoded(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, encoded) = rest.split_at(at);
+        out.push_str(before);
+        // Where one stands for nothing, another may stand for half of it.
+        let digits = encoded.get(1..3).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let byte = u8::from_str_radix(digits, 16).map_or('%', char::from);
+        // A dot may make a segment that leads elsewhere.
+        if byte.is_ascii_alphanumeric() || matches!(byte, '-' | '_' | '~') {
+            out.push(byte);
+        } else {
+            out.push('%');
+            out.push_str(&digits.to_ascii_uppercase());
+        }
+        rest = encoded.get(3..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    (out != text).then_some(out)
+}
+
 /// Words in a path that speak of a calendar.
-const CALENDAR: [&str; 8] =
-    ["calend", "kalend", "event", "agenda", "archiv", "schedul", "termin", "month"];
+const CALENDAR: [&str; 7] = ["calend", "kalend", "event", "agenda", "schedul", "termin", "month"];
+/// As these, but what lies back is what it is for.
+const ARCHIVE: &str = "archiv";
+/// Four digits from here on are no year.
+const NO_YEAR: u32 = 3000;
 
 /// Whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) lies out of
 /// range: the next month of a calendar has a page of its own for ever. Two numbers alone are no
 /// date: `/thread/4711/2` is the second page of a thread.
 fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
-    let far = |year: u32| !years.contains(&year);
     let number = |text: &str, max: usize| {
         let digits = (1..=max).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         text.parse::<u32>().ok().filter(|_| digits)
     };
-    let year = |text: &&str| text.len() == 4 && number(text, 4).is_some_and(far);
-    let below = |text: &&str, most: u32| number(text, 2).is_some_and(|n| (1..=most).contains(&n));
     let path = url.path().to_ascii_lowercase();
     let calendar = CALENDAR.iter().any(|word| path.contains(word));
+    let leads_on = calendar || path.contains(ARCHIVE);
+    let far = |year: u32| {
+        year < NO_YEAR && year > *years.end() || calendar && (1000..*years.start()).contains(&year)
+    };
+    let year = |text: &&str| text.len() == 4 && number(text, 4).is_some_and(far);
+    let below = |text: &&str, most: u32| number(text, 2).is_some_and(|n| (1..=most).contains(&n));
     let dated = |parts: &[&str]| {
         let whole = parts
             .windows(3)
             .any(|p| matches!(p, [y, m, d] if year(y) && below(m, 12) && below(d, 31)));
         let begun = || parts.windows(2).any(|p| matches!(p, [y, m] if year(y) && below(m, 12)));
-        whole || calendar && begun()
+        whole || leads_on && begun()
     };
+    let out_of_range = |year: u32| !years.contains(&year);
     let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     let (mut far_year, mut has_month) = (false, false);
     for (name, value) in
         url.query().unwrap_or_default().split('&').filter_map(|p| p.split_once('='))
     {
         let name = name.to_ascii_lowercase();
-        far_year |=
-            matches!(name.as_str(), "year" | "y" | "yr") && number(value, 9).is_some_and(far);
+        far_year |= matches!(name.as_str(), "year" | "y" | "yr")
+            && number(value, 9).is_some_and(out_of_range);
         has_month |= matches!(name.as_str(), "month" | "m" | "mon" | "week" | "day");
         if dated(&value.split(['-', '/', '.']).collect::<Vec<_>>()) {
             return true;
         }
     }
     far_year && has_month
-        || calendar && dated(&segments)
+        || leads_on && dated(&segments)
         || segments.iter().any(|segment| dated(&segment.split(['-', '.']).collect::<Vec<_>>()))
 }
 
@@ -201,6 +247,11 @@ mod tests {
             ("http://a.example/?UTM_Medium=x", "http://a.example/"),
             ("http://a.example/?b=2&a=1", "http://a.example/?b=2&a=1"),
             ("https://a.example:443/ü", "https://a.example/%C3%BC"),
+            ("http://a.example/%7euser/%c3%bc?q=%7E%2f", "http://a.example/~user/%C3%BC?q=~%2F"),
+            ("http://a.example/%2e%2E/%zz/%", "http://a.example/%zz/%"),
+            ("http://a.example/talk?session_id=5", "http://a.example/talk?session_id=5"),
+            ("http://a.example/?session_id=0123456789abcdef", "http://a.example/"),
+            ("http://a.example/src?scm=git", "http://a.example/src?scm=git"),
         ] {
             assert_eq!(normal(url).as_deref(), Ok(expected), "{url}");
         }
@@ -237,6 +288,11 @@ mod tests {
             assert_eq!(normal(url), Err(Rejected::Trap("calendar")), "{url}");
         }
         for url in [
+            "http://a.example/archives/1865/4/15/",
+            "http://a.example/news?date=1945-05-08",
+            "http://a.example/photos/1945-05-08-berlin",
+            "http://a.example/driver-9000.1.2",
+            "http://a.example/docs/8000.1.1/",
             "http://a.example/2026/11/21/news",
             "http://a.example/item/4711/2",
             "http://a.example/cal?month=3&year=2026",
@@ -257,7 +313,7 @@ mod tests {
     }
 
     const PIECES: [&str; 12] =
-        ["/", ";", "jsessionid", "=1", "a", ".", "..", "%2e", "?", "&", "utm_x", "//"];
+        ["/", ";", "jsessionid", "=1", "a", "%", "..", "%2e", "?", "&", "utm%5fx", "37E"];
 
     proptest! {
         #[test]

@@ -1,0 +1,240 @@
+//! What a first answer, or the flags of a first run, must not decide for ever; and redirects, stubs and
+//! broken pages that must not take good pages with them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use crate::fetching::article;
+use crate::support::{Bench, Page, Server, code, html, missing, prose};
+
+fn site(
+    answer: impl Fn(&str, usize) -> Page + Send + Sync + 'static,
+) -> (Server, Arc<AtomicUsize>) {
+    let step = Arc::new(AtomicUsize::new(0));
+    let now = Arc::clone(&step);
+    let answer = move |path: &str, _: &str| answer(path, now.load(SeqCst));
+    (Server::answering(Arc::new(answer), Duration::ZERO), step)
+}
+
+fn linking(seed: u64, links: &[&str]) -> Page {
+    let links: String = links.iter().map(|link| format!("<a href={link}>on</a> ")).collect();
+    html(format!("<title>Page {seed}</title><h1>Page {seed}</h1><p>{}</p>{links}", prose(seed, 10)))
+}
+
+fn leads(status: &'static str, to: &str) -> Page {
+    Page { status, headers: format!("Location: {to}\r\n"), body: Vec::new() }
+}
+
+fn reasons(bench: &Bench, reason: &str) -> usize {
+    bench.log("skipped.jsonl").iter().filter(|line| line["reason"] == reason).count()
+}
+
+#[test]
+fn an_error_of_the_moment_is_tried_again_at_the_next_run() {
+    let (server, step) = site(|path, step| match (path, step) {
+        (_, 0) => Page { status: "503 Busy", headers: String::new(), body: b"busy".to_vec() },
+        ("/", _) => article(1),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &["--ignore-robots", "127.0.0.1"]);
+    assert_eq!((server.asked().len(), reasons(&bench, "http-5xx")), (3, 1));
+    step.store(1, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(bench.summary()["pages"]["indexed"], 1);
+}
+
+#[test]
+fn what_flags_left_out_comes_in_when_they_let_it() {
+    let (server, _) = site(|path, _| match path {
+        "/robots.txt" => Page { body: b"User-agent: *\nDisallow: /closed\n".to_vec(), ..html("") },
+        "/" => linking(1, &["/a", "/b", "/c", "/closed", "/large"]),
+        "/a" => article(2),
+        "/b" => article(3),
+        "/c" => article(4),
+        "/closed" => article(5),
+        "/large" => html(format!("<p>{}</p>", prose(6, 3000))),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let indexed = |flags: &[&str]| {
+        assert_eq!(code(&bench.crawl(&seeds, flags)), 0);
+        bench.summary()["pages"]["indexed"].as_u64().unwrap()
+    };
+    assert_eq!(indexed(&["--max-pages-per-host", "2", "--max-body", "50KiB"]), 2);
+    assert_eq!(indexed(&["--max-pages-per-host", "none"]), 4, "robots and size as before");
+    assert_eq!(indexed(&["--max-body", "10MiB"]), 5);
+    assert_eq!(indexed(&["--ignore-robots", "127.0.0.1"]), 6);
+    let asked = server.asked().len();
+    assert_eq!((indexed(&[]), server.asked().len()), (6, asked));
+    bench.run(&["check"]);
+}
+
+#[test]
+fn narrower_rules_hold_for_what_is_queued() {
+    let (server, _) = site(|path, _| match path {
+        "/" => linking(1, &["/cal/1", "/cal/2", "/text"]),
+        "/text" => linking(2, &["/deep"]),
+        _ => article(3),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "1"])), 3);
+    let flags = ["--max-pages", "none", "--exclude", "/cal/", "--max-depth", "1"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert_eq!(server.asked(), ["/", "/text"]);
+    assert_eq!((reasons(&bench, "exclude"), reasons(&bench, "depth")), (2, 1));
+}
+
+#[test]
+fn a_redirect_to_another_spelling_of_the_same_address_is_followed() {
+    let (server, _) = site(|path, _| match path {
+        "/" => leads("302 Found", "/?utm_source=home"),
+        "/?utm_source=home" => linking(1, &["/loop"]),
+        "/loop" => leads("302 Found", "/loop"),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(
+        (bench.summary()["pages"]["indexed"].as_u64(), reasons(&bench, "redirects")),
+        (Some(1), 1)
+    );
+}
+
+#[test]
+fn what_a_seed_names_as_canonical_takes_no_scope_along() {
+    let (other, _) = site(|_, _| article(9));
+    let elsewhere = other.url("/");
+    let (server, _) = site(move |path, _| match path {
+        "/" => html(format!("<link rel=canonical href=/c><p>{}</p>", prose(1, 10))),
+        "/c" => leads("302 Found", &elsewhere),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--allow-private", "127.0.0.0/8"])), 0);
+    assert_eq!(other.asked().len(), 0);
+}
+
+#[test]
+fn a_first_page_that_stands_for_all_addresses_is_kept() {
+    let (server, _) = site(|path, _| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        _ if path.starts_with("/p") => {
+            article(path.len() as u64 * 7 + u64::from(path.as_bytes()[2]))
+        }
+        _ => {
+            let links: Vec<String> =
+                (0..20).map(|at| format!("/p{}{at}", (b'a' + at) as char)).collect();
+            linking(1, &links.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    for _ in 0..2 {
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    }
+    assert_eq!(reasons(&bench, "soft-404"), 0);
+    assert!(
+        bench.run(&["search", "Page 1", "--json"]).contains(&format!("\"{}\"", server.url("/")))
+    );
+}
+
+#[test]
+fn a_page_of_text_that_shows_another_after_a_while_is_a_page() {
+    let refresh =
+        |seconds: u32, to: &str| format!("<meta http-equiv=refresh content='{seconds}; url={to}'>");
+    let (server, _) = site(move |path, _| match path {
+        "/" => html(format!("{}<p>{}</p><a href=/stub>s</a>", refresh(9, "/next"), prose(1, 40))),
+        "/stub" => html(format!("{}<p>This page has moved.</p>", refresh(0, "/next"))),
+        "/next" => article(2),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let pages = bench.summary()["pages"].clone();
+    assert_eq!((pages["indexed"].as_u64(), pages["alias"].as_u64()), (Some(2), Some(1)), "{pages}");
+}
+
+#[test]
+fn a_few_broken_pages_do_not_end_their_host() {
+    let (server, _) = site(|path, _| match path {
+        "/" => linking(1, &["/e1", "/e2", "/e3", "/e4", "/a", "/b"]),
+        "/a" => article(2),
+        "/b" => article(3),
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        _ => Page { status: "500 Broken", headers: String::new(), body: Vec::new() },
+    });
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(
+        (bench.summary()["pages"]["indexed"].as_u64(), reasons(&bench, "host-down")),
+        (Some(3), 0)
+    );
+    assert_eq!(
+        (reasons(&bench, "http-5xx"), bench.summary()["deferred_urls"].as_u64()),
+        (4, Some(4))
+    );
+}
+
+#[test]
+fn exit_codes_say_what_came_of_the_seeds() {
+    let (server, _) = site(|path, _| match path {
+        "/robots.txt" => Page { body: b"User-agent: *\nDisallow: /\n".to_vec(), ..html("") },
+        _ => article(1),
+    });
+    let bench = Bench::new();
+    for _ in 0..2 {
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 4, "forbidden by robots.txt");
+    }
+    let (server, _) = site(|path, _| match path {
+        "/" => linking(1, &["/a"]),
+        "/a" => article(2),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "2"])), 0, "that was all");
+    let output = bench.command(&[], &[]).args(["--fresh", "--yes"]).output().unwrap();
+    let without = crate::support::crawl()
+        .args(["--fresh", "--yes", "--data"])
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(
+        (code(&output), code(&without)),
+        (1, 1),
+        "nothing is removed where nothing would come"
+    );
+    assert!(bench.run(&["search", "page"]).contains("/a"));
+}
+
+#[test]
+fn a_recrawl_goes_no_deeper_and_sees_new_titles_and_sitemaps() {
+    let (server, step) = site(|path, step| match path {
+        "/" => linking(1, &["/a"]),
+        "/a" => {
+            let title = ["Old harbour", "New harbour"][step.min(1)];
+            html(format!("<title>{title}</title><p>{}</p><a href=/deep>d</a>", prose(2, 10)))
+        }
+        "/sitemap.xml" if step > 0 => {
+            Page { body: b"<urlset><url><loc>/listed</loc></url></urlset>".to_vec(), ..html("") }
+        }
+        "/listed" => article(3),
+        "/deep" => article(4),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let flags = ["--max-depth", "1"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    step.store(1, SeqCst);
+    for _ in 0..2 {
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    }
+    let asked = server.asked();
+    assert!(
+        !asked.contains(&"/deep".to_owned()) && asked.contains(&"/listed".to_owned()),
+        "{asked:?}"
+    );
+    assert!(bench.run(&["search", "New harbour"]).contains("New harbour"));
+}
