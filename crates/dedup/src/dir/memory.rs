@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::{Contents, Directory, Guard, Output};
 use crate::tables::buffer::Buffer;
@@ -10,6 +10,8 @@ use crate::tables::buffer::Buffer;
 #[derive(Clone, Debug, Default)]
 pub struct MemDirectory {
     files: Arc<Mutex<BTreeMap<String, Arc<Mutex<MemFile>>>>>,
+    /// Lives as long as the guard of who holds the folder.
+    holder: Arc<Mutex<Weak<()>>>,
 }
 
 #[derive(Debug)]
@@ -73,7 +75,13 @@ impl Directory for MemDirectory {
     }
 
     fn lock(&self) -> io::Result<Option<Guard>> {
-        Ok(Some(Guard::new(())))
+        let mut holder = held(&self.holder);
+        if holder.strong_count() > 0 {
+            return Ok(None);
+        }
+        let guard = Arc::new(());
+        *holder = Arc::downgrade(&guard);
+        Ok(Some(Guard::new(guard)))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {

@@ -78,7 +78,8 @@ pub enum LayoutError {
     Tables(usize),
     /// A pair that differs in these bits would be missed.
     Incomplete(u64),
-    /// The tables are cut so finely that completeness cannot be checked in reasonable time.
+    /// The tables are cut so finely that completeness cannot be checked in reasonable time, or that there
+    /// are more than any look-up could pay for.
     TooFine,
 }
 

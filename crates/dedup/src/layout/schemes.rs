@@ -4,6 +4,8 @@ use super::{Layout, LayoutError, Lead, MAX_DISTANCE};
 
 /// More blocks would make thousands of tables.
 const MAX_BLOCKS: u32 = 16;
+/// All choices of one level are fewer; those of two could be more than look-ups number.
+const MOST_TABLES: usize = 1 << 14;
 
 impl Layout {
     /// `blocks` blocks, one table for each choice of `blocks - distance` of them.
@@ -70,7 +72,7 @@ impl Layout {
     /// `two_level(4, 4, 3)` is the published 16 tables of 28 bits.
     ///
     /// # Errors
-    /// As [`Layout::new`], for each of the two numbers.
+    /// As [`Layout::new`], for each of the two numbers; [`LayoutError::TooFine`] beyond some 2^14 tables.
     pub fn two_level(outer: u32, inner: u32, distance: u32) -> Result<Self, LayoutError> {
         let first = Self::new(outer, distance)?;
         let mut leads = Vec::new();
@@ -81,6 +83,9 @@ impl Layout {
             }
             let blocks = cut(rest, inner);
             let inside = choices(&blocks, inner - distance);
+            if leads.len() > MOST_TABLES {
+                return Err(LayoutError::TooFine);
+            }
             leads.extend(inside.map(|mask| Lead { mask: mask | lead.mask, radius: 0 }));
         }
         Ok(Self { distance, leads })
@@ -111,7 +116,7 @@ impl Layout {
     }
 
     /// One table a block, and the errors that the pigeonhole principle leaves are probed for: radii
-    /// whose sum of `radius + 1` is `distance + 1`, spread evenly, the larger ones last.
+    /// whose sum of `radius + 1` is `distance + 1`, spread evenly, the larger ones first.
     ///
     /// `probing(3, 3)` is 3 tables with 24 probes, `probing(2, 3)` 2 with 66, `probing(4, 6)` 4 with
     /// 52: the least memory of all.

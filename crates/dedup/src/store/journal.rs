@@ -12,6 +12,9 @@ pub(crate) const HEADER: usize = 16;
 const FRAME_HEAD: usize = 8;
 /// No frame is longer: a key of 65,535 bytes and the fixed parts, or a commit's payload.
 const MAX_FRAME: usize = 1 << 17;
+/// A journal of more bytes is followed by another, though there is little in memory: commits carry
+/// payloads, and deletions are no documents.
+pub(crate) const FULL: u64 = 64 << 20;
 /// The longest payload of a commit.
 pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - 1;
 
@@ -82,7 +85,9 @@ impl Journal {
         let name = name(number);
         let path = dir.path().join(&name);
         let out = dir.append(&name, length).map_err(Error::io(&path))?;
-        Ok(Self { number, path, out, length })
+        let mut journal = Self { number, path, out, length };
+        journal.sync()?;
+        Ok(journal)
     }
 
     /// Makes the batch durable, then seals it with a commit frame that carries `payload`.

@@ -203,7 +203,8 @@ impl Store {
     }
 
     /// The documents whose fingerprints are within the policy's distance, with the distance,
-    /// nearest first, then oldest first. No other evidence is asked for.
+    /// nearest first, then oldest first. No other evidence is asked for. Not among them are documents
+    /// without tokens, and discarded ones unless [`Options::keep_duplicates`] says so.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -245,7 +246,8 @@ impl Store {
     /// together. The verdicts are the same.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer); documents before the one that failed are inserted.
+    /// As [`offer`](Self::offer); of those before the one that failed, all but the last 31 are inserted, and
+    /// of these perhaps some: offered again they are [`Verdict::Known`].
     pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
         held(&self.writer).offer(documents, &self.options)
     }
@@ -354,7 +356,8 @@ impl Store {
         let (batch, payload, ticket) = writer.take_batch();
         // A full memtable is frozen with nothing in it that is not durable; else others go on
         // offering while this thread waits for the disk.
-        let full = writer.is_full(&self.options).then_some(writer);
+        let full = writer.is_full(&self.options) || journal.length >= journal::FULL;
+        let full = full.then_some(writer);
         let written = catch_unwind(AssertUnwindSafe(|| journal.commit(&batch, &payload)));
         if !matches!(written, Ok(Ok(()))) {
             let mut writer = full.unwrap_or_else(|| held(&self.writer));

@@ -30,6 +30,9 @@ impl Store {
         let path = dir.path().to_owned();
         let guard = dir.lock().map_err(Error::io(&path))?;
         let guard = guard.ok_or_else(|| Error::Locked { path: path.join("LOCK") })?;
+        // A process that was killed, or could not sync, may have left what can be read and is not durable:
+        // names here, the end of the journal below. Nothing may be built on that.
+        dir.sync().map_err(Error::io(&path))?;
         let manifest = match Manifest::read(&*dir)? {
             Some(manifest) => manifest,
             None => create(&*dir, &options)?,
@@ -43,6 +46,7 @@ impl Store {
             manifest.write(&*dir)?;
         }
         let journal = Journal::resume(&*dir, last.number, last.length)?;
+        dir.sync().map_err(Error::io(&path))?;
         writer.ids.commit();
         Ok(Self {
             options,
@@ -208,14 +212,18 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         let name = journal::name(number);
         let path = dir.path().join(&name);
         let mut bytes = dir.contents(&name).map_err(|error| missing(dir, &name, error))?;
-        let followed = names.contains(&journal::name(number + 1));
-        let next = dir.path().join(journal::name(number + 1));
+        let Some(after) = number.checked_add(1) else {
+            let (path, what) = (path.clone(), "no journal has this number");
+            return Err(Error::Corrupt { path, offset: 0, what });
+        };
+        let followed = names.contains(&journal::name(after));
+        let next = dir.path().join(journal::name(after));
         // A journal that was being made when the power went is none yet.
-        let begun = followed && !is_begun(dir, number + 1).map_err(Error::io(&next))?;
+        let begun = followed && !is_begun(dir, after).map_err(Error::io(&next))?;
         let last = !followed || begun;
         let expected = manifest.closed.map_or(0, |closed| closed.0);
         if begun && expected <= number {
-            dir.remove(&journal::name(number + 1)).map_err(Error::io(&next))?;
+            dir.remove(&journal::name(after)).map_err(Error::io(&next))?;
         }
         if last && number == 1 && bytes.len() < HEADER && manifest.closed.is_none() {
             // Not even a header reached the disk: nothing was ever acknowledged.
@@ -248,7 +256,7 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         if last {
             return Ok(Last { number, length });
         }
-        number += 1;
+        number = after;
     }
 }
 

@@ -304,16 +304,22 @@ impl View {
                     table: None,
                 }));
             }
-            let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
-                continue;
-            };
-            for (number, band) in sketch.bands().into_iter().enumerate() {
-                found.extend(table.rows_of_band(band).map(|row| Candidate {
-                    id: id(row),
-                    level: Level::Sketch,
-                    table: Some(number),
-                }));
+        }
+        let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
+            return Ok(());
+        };
+        for (number, band) in sketch.bands().into_iter().enumerate() {
+            // The oldest of all, whatever of them has become a segment: that is a matter of time.
+            let of_band = |c: &&Candidate| c.level == Level::Sketch && c.table == Some(number);
+            let left = MAX_BAND_BUCKET.saturating_sub(found.iter().filter(of_band).count());
+            let mut ids: Vec<DocId> = Vec::new();
+            for table in self.memtables() {
+                let table = read(table);
+                ids.extend(table.rows_of_band(band).map(|row| table.base + u64::from(row)));
             }
+            ids.sort_unstable();
+            let ids = ids.into_iter().filter(|id| self.visible(*id)).take(left);
+            found.extend(ids.map(|id| Candidate { id, level: Level::Sketch, table: Some(number) }));
         }
         Ok(())
     }

@@ -86,6 +86,10 @@ where
                 let home = shape.bucket_of(query.bits());
                 for flip in Flips::new(shape.directory_bits, shape.lead.radius) {
                     let bucket = home ^ flip;
+                    // Radii of a layout for a greater distance.
+                    if flip.count_ones() > self.limit {
+                        continue;
+                    }
                     if !shape.buckets.contains(&bucket) {
                         continue;
                     }

@@ -1,6 +1,7 @@
 //! Every layout, in every form, against the exhaustive scan.
 
 use super::*;
+use crate::mix64;
 use crate::reference::{ExpandedSet, near_by_probing, near_by_scan};
 use crate::{Layout, MAX_DISTANCE};
 use proptest::prelude::*;
@@ -161,6 +162,20 @@ fn large_tables_have_long_directories_and_narrow_entries() {
             let query = Fingerprint::from_bits(crate::mix64(i) ^ (1 << (i % 64)));
             assert!(!whole.near(query).is_empty());
             assert_eq!(whole.near(query), packed.near(query));
+        }
+    }
+}
+
+#[test]
+fn radii_for_a_greater_distance_find_nothing_beyond_a_lower_one() {
+    let stored: Vec<Fingerprint> = (0..2000).map(|i| Fingerprint::from_bits(mix64(i))).collect();
+    let queries: Vec<Fingerprint> = (0..64)
+        .map(|bit| Fingerprint::from_bits(mix64(bit) ^ 1 << bit ^ u64::from(bit % 3 == 0)))
+        .collect();
+    for (blocks, wide) in [(2, 3), (3, 5)] {
+        for distance in 0..wide {
+            let layout = Layout::probing(blocks, wide).unwrap().with_distance(distance).unwrap();
+            check(&layout, &stored, &queries);
         }
     }
 }

@@ -130,6 +130,47 @@ fn power_loss(randoms: u64) {
 }
 
 #[test]
+fn what_is_acknowledged_after_a_failure_survives_the_next_power_loss() {
+    let expected = expected();
+    let mut at = 0;
+    loop {
+        let disk = Recording::default();
+        disk.fail_at(at, Failure::Io);
+        let run = || -> hapax_dedup::Result<()> {
+            let store = Store::open_in(Arc::new(disk.clone()), options())?;
+            (0..STEPS).try_for_each(|number| step(&store, number))
+        };
+        let _ = run();
+        if !disk.has_failed() {
+            break;
+        }
+        // The machine runs on: also what was not synced can be read, and the store goes on from there.
+        let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+        let steps = steps_of(&store);
+        let hold = |acknowledged: u64, what: &str| {
+            for image in [Image::Nothing, Image::Random(1), Image::Random(2)] {
+                let after = disk.after_crash(disk.operations(), image);
+                check(
+                    &after,
+                    acknowledged,
+                    &expected,
+                    &format!("operation {at}, {what}, {image:?}"),
+                );
+            }
+        };
+        if at % 2 == 0 && steps < STEPS {
+            step(&store, steps).unwrap();
+            hold(steps + 1, "one step on");
+        }
+        let steps = steps_of(&store);
+        store.close().unwrap();
+        hold(steps, "closed");
+        at += 1;
+    }
+    assert!(at >= 200, "{at} operations");
+}
+
+#[test]
 fn recovery_itself_may_be_interrupted() {
     let expected = expected();
     let disk = Recording::default();

@@ -194,3 +194,32 @@ fn radii_and_budgets_of_any_size_are_taken() {
         assert_eq!(store.near(fingerprint(77)).unwrap(), [(77, 0)]);
     }
 }
+
+#[test]
+fn a_journal_of_payloads_alone_does_not_grow_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path(), Options::default()).unwrap();
+    let payload = [7; 131_000];
+    for _ in 0..1_100 {
+        store.commit(&payload).unwrap();
+    }
+    store.close().unwrap();
+    let journals = std::fs::read_dir(folder.path()).unwrap().flatten();
+    let journals =
+        journals.filter(|file| file.file_name().to_string_lossy().starts_with("journal"));
+    let bytes: u64 = journals.map(|file| file.metadata().unwrap().len()).sum();
+    assert!(bytes < 80 << 20, "{} MiB", bytes >> 20);
+    let store = Store::open(folder.path(), Options::default()).unwrap();
+    assert_eq!(store.payload(), payload);
+}
+
+#[test]
+fn a_folder_in_memory_has_one_holder_at_a_time() {
+    let dir = Arc::new(MemDirectory::new());
+    let open = || Store::open_in(dir.clone(), Options::default());
+    let store = open().unwrap();
+    store.commit(b"kept").unwrap();
+    assert!(matches!(open(), Err(Error::Locked { .. })));
+    drop(store);
+    assert_eq!(open().unwrap().payload(), b"kept");
+}
