@@ -37,7 +37,8 @@ pub struct Neighbour {
     pub fingerprint: Fingerprint,
     /// Hamming distance of the two fingerprints.
     pub distance: u32,
-    /// Estimated Jaccard similarity of the two texts; `None` where one has no sketch.
+    /// Estimated Jaccard similarity of the two texts, 1 where they are equal; else `None` where one has no
+    /// sketch.
     pub similarity: Option<f64>,
     /// The similarity that was asked for.
     pub similarity_threshold: Option<f64>,
@@ -233,6 +234,14 @@ impl Policy {
         self.rules(a, b).into_iter().map(|(_, similarity)| similarity).fold(0.0, f64::max)
     }
 
+    /// Whether two documents of equal text call themselves differently, and the text is so short that it
+    /// may be what all pages of a kind say: what each shop of a chain says of itself, under its town.
+    fn names_tell_apart(&self, a: Side<'_>, b: Side<'_>) -> bool {
+        let most = if a.site == b.site { self.template_tokens } else { self.short_tokens };
+        a.tokens.min(b.tokens) < most
+            && (named_differently(a.names, b.names) || numbered_differently(a.names[0], b.names[0]))
+    }
+
     /// Whether so many bits differ that the words are others, whatever else is alike.
     pub fn words_differ(&self, similarity: f64, distance: u32) -> bool {
         distance > self.max_distance && similarity < self.similarity_sure
@@ -254,7 +263,7 @@ impl Policy {
             _ => None,
         };
         if level == Level::Text {
-            return Some((similarity.or(Some(1.0)), None));
+            return (!self.names_tell_apart(a, b)).then_some((similarity.or(Some(1.0)), None));
         }
         if self.hamming_only {
             return (level == Level::Hamming).then_some((similarity, None));
@@ -330,6 +339,18 @@ mod tests {
         assert!(one.similarity(&most) >= 0.75);
         assert_eq!([20, 21].map(|distance| ask(&half, distance)), [true, false]);
         assert_eq!([20, 21, 40].map(|distance| ask(&most, distance)), [true; 3]);
+    }
+
+    #[test]
+    fn a_short_text_under_another_name_is_another_page() {
+        let policy = Policy::default();
+        let same = |tokens, site, names| {
+            let (one, other) = (side(tokens, 1, [5, 6]), side(tokens, site, names));
+            policy.confirm(Level::Text, 0, one, other).is_some()
+        };
+        assert!(!same(199, 1, [7, 8]) && same(200, 1, [7, 8]), "one site");
+        assert!(!same(49, 2, [7, 8]) && same(50, 2, [7, 8]), "two sites");
+        assert!(same(30, 1, [7, 6]) && same(30, 1, [0, 0]), "one name in common, or none");
     }
 
     #[test]

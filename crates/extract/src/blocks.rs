@@ -1,6 +1,7 @@
 //! From the tree to a flat list of text blocks, links and declarations, in one iterative walk.
 
 use ego_tree::iter::Edge;
+use html5ever::ns;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
@@ -35,6 +36,8 @@ pub(crate) struct ElementInfo {
     /// `article`, `main` and their like.
     pub(crate) content: bool,
     pub(crate) article: bool,
+    /// Hidden until somebody asks for it: a dialog.
+    pub(crate) waits: bool,
     /// Its class or id speaks of boilerplate.
     pub(crate) suspicious: bool,
     pub(crate) depth: u16,
@@ -73,6 +76,9 @@ pub(crate) struct Page {
     /// What it declares to be, see [`Kinds`].
     pub(crate) kinds: Kinds,
 }
+
+/// In the class or id of what is hidden until somebody asks for it, or it asks.
+const WAITING: [&str; 6] = ["modal", "popup", "login", "dialog", "cookie", "consent"];
 
 /// Bytes read of a title, white space too: far above any that is one.
 const MAX_TITLE: usize = 16_384;
@@ -121,6 +127,10 @@ impl Page {
         };
         let shown = bytes(false);
         if shown < FEW_SHOWN && bytes(true) > 2 * shown {
+            // But for what waits to be asked for: a dialog, a login.
+            let waits = self.below(|at| self.elements.get(at).is_some_and(|element| element.waits));
+            let waits = |block: &RawBlock| waits.get(block.element).copied().unwrap_or(false);
+            self.blocks.retain(|block| !block.hidden || !waits(block));
             self.blocks.iter_mut().for_each(|block| block.hidden = false);
         }
     }
@@ -216,7 +226,10 @@ impl Walk<'_> {
         let name = element.name();
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
-            "title" => self.in_title = self.page.title.is_empty(),
+            // A picture has a title too.
+            "title" if element.name.ns == ns!(html) => {
+                self.in_title = self.page.title.is_empty();
+            }
             "meta" if element.attr("property") == Some("og:type") => {
                 let content = element.attr("content").unwrap_or_default();
                 self.page.kinds.read(content.trim());
@@ -238,10 +251,12 @@ impl Walk<'_> {
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
         }
-        let role = role(element);
+        let role = self.role(element);
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
+        } else if name.contains('-') {
+            self.part();
         }
         let shown = shown(&attributes, role);
         self.shown.push(shown);
@@ -270,10 +285,12 @@ impl Walk<'_> {
             "pre" => self.pre = self.pre.saturating_sub(1),
             _ => {}
         }
-        let role = role(element);
+        let role = self.role(element);
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
+        } else if name.contains('-') {
+            self.part();
         }
         if block {
             self.stack.pop();
@@ -289,6 +306,24 @@ impl Walk<'_> {
         }
     }
 
+    /// A heading that folds its section away is a button, or holds one.
+    fn role(&self, element: &Element) -> Role {
+        match role(element) {
+            Role::Never if self.heading > 0 && &element.name.local == "button" => Role::Inline,
+            role => role,
+        }
+    }
+
+    /// Elements that scripts define may be anything; their text is not one word with what is beside it.
+    fn part(&mut self) {
+        if self.dropped == 0
+            && !self.current.text.is_empty()
+            && !self.current.text.ends_with([' ', '\n'])
+        {
+            self.current.text.push(' ');
+        }
+    }
+
     fn describe(&self, name: &str, attributes: &Attributes<'_>) -> ElementInfo {
         let parent = self.stack.last().copied().unwrap_or(0);
         let (class, id) = (attributes.class, attributes.id);
@@ -296,6 +331,8 @@ impl Walk<'_> {
             || attributes.itemprop == Some("articleBody")
             || attributes.role == Some("main");
         let marks = Marks(marks(class).0 | marks(id).0);
+        let names = |word| class.contains(word) || id.contains(word);
+        let waits = attributes.hidden && WAITING.into_iter().any(names);
         let own = class
             .bytes()
             .filter(|b| !b.is_ascii_digit())
@@ -306,6 +343,7 @@ impl Walk<'_> {
             parent,
             content,
             article: name == "article",
+            waits,
             // A heading is no boilerplate, whatever its class (`code-header`).
             suspicious: name == "header"
                 || (heading_level(name).is_none() && marks.has(Marks::SUSPICIOUS)),

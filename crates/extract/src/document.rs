@@ -8,7 +8,7 @@ use crate::declared::Declared;
 use crate::evidence::Witness;
 use crate::lang::{Sample, stopwords};
 use crate::model::model;
-use crate::parse::{ParseLimits, Truncation, parse};
+use crate::parse::{ParseLimits, Truncation, parse, parse_as};
 use crate::scan::scan;
 use crate::title::{heading_of, main_heading};
 use crate::tokens::{Features, features};
@@ -185,7 +185,10 @@ impl Document {
 /// Linear in the body, within `limits`.
 pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
-    let (html, truncated) = parse(&text, &limits.parse);
+    let (html, truncated) = match content_type.is_some_and(|kind| kind.contains("xhtml")) {
+        true => parse_as(&text, &limits.parse, true),
+        false => parse(&text, &limits.parse),
+    };
     let mut page = blocks::collect(&html, limits);
     // The tree is most of what a page takes.
     drop(html);

@@ -280,3 +280,53 @@ fn the_language_is_that_of_the_text_and_not_of_what_is_said_about_it() {
     assert!(!page.text.contains("Geschichte"), "{}", page.text);
     assert_eq!(page.language, "en");
 }
+
+fn text_of(html: &str) -> String {
+    let base = Url::parse("http://a.example/").unwrap();
+    extract(&base, Some("text/html; charset=utf-8"), html.as_bytes(), &Limits::default()).text
+}
+
+const PROSE: &str = "There is a long road that leads from the harbour to the old town, and on it the carts \
+                     of the fishermen went up and down every day for more than a hundred years.";
+
+#[test]
+fn xhtml_closes_what_it_says_is_closed() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let page = format!(
+        "<html><head><title/><script src='a.js'/></head><body><a id='x'/><p>{PROSE}</p></body></html>"
+    );
+    let of = |kind, page: &str| extract(&base, Some(kind), page.as_bytes(), &Limits::default());
+    let document = of("application/xhtml+xml", &page);
+    assert_eq!((document.text.as_str(), document.title.as_str()), (PROSE, ""));
+    assert_eq!(of("text/html", &format!("<?xml version='1.0'?>{page}")).text, PROSE);
+    assert_eq!(of("text/html", &page).text, "", "as browsers do");
+}
+
+#[test]
+fn questions_formulas_and_readings_are_what_a_reader_sees() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let page = format!("<h2><button>How far is it?</button></h2><p>{PROSE}</p>");
+    let blocks = extract(&base, None, page.as_bytes(), &Limits::default()).blocks;
+    assert_eq!(blocks[0].text, "How far is it?");
+    let page =
+        format!("<p>{PROSE} It holds that <math><mi>x</mi><mo>+</mo><mn>17</mn></math> is so.</p>");
+    assert!(text_of(&page).contains("x+17 is so."));
+    let page = "<p>彼は東京に<ruby>住<rp>(</rp><rt>す</rt><rp>)</rp></ruby>んでいると言いました。それは本当です。</p>";
+    assert!(text_of(page).contains("住んでいる"));
+    let page = format!("<x-item>Home</x-item><x-item>Docs</x-item><p>{PROSE}</p>");
+    assert!(!text_of(&page).contains("HomeDocs"));
+    let page = format!("<svg><title>An icon</title></svg><p>{PROSE}</p>");
+    assert_eq!(extract(&base, None, page.as_bytes(), &Limits::default()).title, "");
+}
+
+#[test]
+fn a_short_page_is_not_the_dialog_that_waits_on_it() {
+    let login =
+        "Please enter your mail address and your password to sign in to your account. ".repeat(6);
+    let notice = "The library is closed on Monday, and on Tuesday it opens at ten.";
+    let page =
+        format!("<p>{notice}</p><div class='modal fade' style='display:none'><p>{login}</p></div>");
+    assert_eq!(text_of(&page), notice);
+    let page = format!("<p>{notice}</p><div style='display:none'><p>{PROSE} {PROSE}</p></div>");
+    assert!(text_of(&page).contains("the carts"), "scripts show it");
+}

@@ -92,7 +92,11 @@ pub(crate) fn role(element: &Element) -> Role {
         | local_name!("head")
         | local_name!("audio")
         | local_name!("video")
-        | local_name!("math")
+        | local_name!("annotation")
+        | local_name!("annotation-xml")
+        | local_name!("noframes")
+        | local_name!("rt")
+        | local_name!("rp")
         | local_name!("dialog")
         | local_name!("menu")
         | local_name!("map") => Role::Never,

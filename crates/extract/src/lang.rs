@@ -134,8 +134,8 @@ pub(crate) fn is_kana(c: char) -> bool {
 pub(crate) struct Sample {
     /// The beginnings of the longest blocks.
     text: String,
-    /// The language that the scripts tell by themselves.
-    by_script: Option<&'static str>,
+    /// How many Han characters and kana there are, if most of the words are of these.
+    cjk: Option<(usize, usize)>,
 }
 
 impl Sample {
@@ -143,7 +143,7 @@ impl Sample {
     /// Linear in the texts.
     pub(crate) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut blocks: Vec<&str> = texts.into_iter().collect();
-        let by_script = by_script(&blocks);
+        let cjk = cjk(&blocks);
         blocks.sort_by_key(|text| std::cmp::Reverse(text.len()));
         let mut text = String::new();
         for block in blocks.into_iter().take(SAMPLED_BLOCKS) {
@@ -153,7 +153,7 @@ impl Sample {
             text.push(' ');
         }
         text.truncate(text.floor_char_boundary(SAMPLE));
-        Self { text, by_script }
+        Self { text, cjk }
     }
 
     /// Too little to be surer than a larger one.
@@ -166,7 +166,7 @@ impl Sample {
     pub(crate) fn speaks(&self, language: &str) -> bool {
         let (languages, lists) = &*SHARED;
         let Ok(this) = languages.binary_search(&language) else { return false };
-        if self.by_script.is_some() {
+        if self.cjk.is_some() {
             return false;
         }
         let (mut words, mut lower) = (0usize, String::new());
@@ -187,11 +187,14 @@ impl Sample {
     /// The language as a two-letter code, or `""` when it cannot be told. `declared` is the page's
     /// own `lang`; it decides only where the text is too short or the detector unsure.
     pub(crate) fn language(&self, declared: Option<&str>) -> &'static str {
-        if let Some(language) = self.by_script {
-            return language;
-        }
         let declared =
             declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
+        // Both written forms of Norwegian, and what they are together.
+        let declared =
+            declared.map(|d| if matches!(&*d, "nb" | "nn") { "no".to_owned() } else { d });
+        if let Some((han, kana)) = self.cjk {
+            return by_script(han, kana, declared.as_deref());
+        }
         let declared =
             || LISTS.keys().copied().chain(["ja", "ko"]).find(|l| Some(*l) == declared.as_deref());
         if self.text.chars().filter(|c| c.is_alphabetic()).count() < 20 {
@@ -208,9 +211,23 @@ impl Sample {
     }
 }
 
-/// Chinese or Japanese, if most of the words are: a character stands for about a word, so that code
-/// and names between them do not make a page another language's.
-fn by_script(texts: &[&str]) -> Option<&'static str> {
+/// Up to so many Han characters a Japanese page may be without kana: names, addresses, a table.
+const TERSE: usize = 300;
+
+/// Japanese has kana in every sentence; a Chinese one may quote some. What a page says of itself decides
+/// where there is little of either.
+fn by_script(han: usize, kana: usize, declared: Option<&str>) -> &'static str {
+    match declared {
+        Some("ja") if han <= TERSE => "ja",
+        Some("zh") if kana * 5 < han && kana < TERSE => "zh",
+        _ if kana * 20 > han + kana => "ja",
+        _ => "zh",
+    }
+}
+
+/// How many Han characters and kana there are, if most of the words are of these: a character stands for
+/// about a word, so that code and names between them do not make a page another language's.
+fn cjk(texts: &[&str]) -> Option<(usize, usize)> {
     let (mut han, mut kana, mut words) = (0usize, 0usize, 0usize);
     // Both begin at U+3005: no byte of what comes before it in Unicode is as great as its first.
     let none = |text: &&str| text.bytes().fold(0, u8::max) < 0xE3;
@@ -229,7 +246,7 @@ fn by_script(texts: &[&str]) -> Option<&'static str> {
             inside = letter;
         }
     }
-    (han + kana > words).then(|| if kana * 20 > han + kana { "ja" } else { "zh" })
+    (han + kana > words).then_some((han, kana))
 }
 
 fn code(lang: Lang) -> &'static str {
@@ -312,6 +329,21 @@ mod tests {
             assert_eq!(Sample::of([text]).language(None), expected, "{text}");
         }
         assert_eq!(Sample::of(["Menu"]).language(Some("fr-CA")), "fr");
+    }
+
+    #[test]
+    fn what_a_page_says_of_itself_counts_where_scripts_and_kin_leave_it_open() {
+        let of = |text: &str, declared| Sample::of([text]).language(Some(declared));
+        let table = "会社名 東京電気株式会社 所在地 東京都千代田区 資本金 三億円";
+        assert_eq!((of(table, "ja"), of(table, "zh-CN"), of(table, "en")), ("ja", "zh", "zh"));
+        let quote = "日语里的「の」大致相当于汉语的「的」，用法却更广。";
+        assert_eq!(
+            (of(quote, "zh"), of("今日は天気がよかったので散歩しました。", "zh")),
+            ("zh", "ja")
+        );
+        let text = "Det er en fin dag i byen, og vi går en tur langs elva for å se på båtene som \
+                    ligger der. Etterpå drikker vi kaffe på torget, og så går vi hjem igjen.";
+        assert_eq!((of(text, "nb-NO"), of(text, "nn"), of(text, "no")), ("no", "no", "no"));
     }
 
     #[test]

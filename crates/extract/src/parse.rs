@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use ego_tree::NodeId;
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts};
+use html5ever::tokenizer::{
+    Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
+};
 use html5ever::tree_builder::{
     ElementFlags, NodeOrText, QuirksMode, TreeBuilder, TreeBuilderOpts, TreeSink,
 };
@@ -72,8 +74,19 @@ const CLOCK_TOKENS: u32 = 8;
 /// limit of each element's alone would let grow to gigabytes.
 const MAX_ALL_ATTRIBUTES: usize = 2_000_000;
 
+/// Elements that are empty where XHTML closes them at once, and whose end HTML would wait for.
+const CLOSED: [&str; 17] = [
+    "script", "style", "title", "textarea", "iframe", "noframes", "a", "div", "p", "span", "i",
+    "b", "em", "strong", "td", "th", "li",
+];
+
 /// Parses until the end or the first limit; what was parsed until then is the tree.
 pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncation>) {
+    parse_as(text, limits, text.trim_start().starts_with("<?xml"))
+}
+
+/// The same; in XHTML `<script src="x"/>` is all of it.
+pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Option<Truncation>) {
     let sink = CappedSink {
         inner: HtmlTreeSink::new(Html::new_document()),
         nodes: Cell::new(0),
@@ -87,6 +100,7 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
     let feed = Feed::new(text);
     let gate = Gate {
         feed: &feed,
+        xml,
         builder: TreeBuilder::new(sink, options),
         limits,
         started,
@@ -113,6 +127,7 @@ pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncatio
 /// Between tokens and tree: once a limit is reached within a piece, no more of them pass.
 struct Gate<'a> {
     feed: &'a Feed<'a>,
+    xml: bool,
     builder: TreeBuilder<NodeId, CappedSink>,
     limits: &'a ParseLimits,
     started: Instant,
@@ -160,12 +175,24 @@ impl Gate<'_> {
             return TokenSinkResult::Continue;
         }
         let mut raw = None;
+        let mut end = None;
         if let Token::TagToken(tag) = &mut token {
             // Here too, for the builder compares formatting elements by their attributes.
             tag.attrs.truncate(self.limits.max_attributes);
-            raw = Raw::of(tag);
+            let whole = self.xml && tag.self_closing && tag.kind == TagKind::StartTag;
+            if whole && CLOSED.contains(&&*tag.name) {
+                let attrs = Vec::new();
+                end =
+                    Some(Tag { kind: TagKind::EndTag, self_closing: false, attrs, ..tag.clone() });
+            } else {
+                raw = Raw::of(tag);
+            }
         }
-        let result = self.builder.process_token(token, line);
+        let mut result = self.builder.process_token(token, line);
+        if let Some(end) = end {
+            self.builder.process_token(Token::TagToken(end), line);
+            result = TokenSinkResult::Continue;
+        }
         // Inside of SVG a style is no raw text.
         if let (Some(raw), TokenSinkResult::RawData(_)) = (raw, &result) {
             self.feed.skip(raw);

@@ -1,5 +1,6 @@
 //! From text to tokens, and from tokens to the features of fingerprint and sketch.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -108,7 +109,7 @@ pub fn features(
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
     let digest = (!plain.is_empty()).then(|| digest(&plain));
-    let numbers = numbers(text).map(|number| hash(number.as_bytes())).collect();
+    let numbers = numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect();
     Features { words, shingles, digest, tokens, numbers }
 }
 
@@ -131,6 +132,22 @@ const fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
+}
+
+/// The same with digits of other scripts as ASCII ones.
+fn with_plain_digits(text: &str) -> Cow<'_, str> {
+    // The first bytes of all of them.
+    if !text.bytes().any(|byte| matches!(byte, 0xD9 | 0xDB | 0xE0 | 0xEF)) {
+        return Cow::Borrowed(text);
+    }
+    let zeros = ['\u{660}', '\u{6F0}', '\u{966}', '\u{9E6}', '\u{E50}', '\u{FF10}'];
+    let plain = |c: char| {
+        let value = zeros.iter().find_map(|zero| {
+            u8::try_from((c as u32).wrapping_sub(*zero as u32)).ok().filter(|value| *value < 10)
+        });
+        value.map_or(c, |value| char::from(b'0' + value))
+    };
+    Cow::Owned(text.chars().map(plain).collect())
 }
 
 /// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
@@ -186,7 +203,7 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
     let end = rest.find(|c| !is_word(c) || is_cjk(c) != cjk).unwrap_or(rest.len());
     let (mut run, later) = rest.split_at(end);
     if !cjk {
-        visit_word(run, visit);
+        visit_unspaced(run, visit);
         return later;
     }
     while !run.is_empty() {
@@ -197,6 +214,39 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
         }
     }
     later
+}
+
+/// Visits a run that may hold text of a script that does not part words: as pairs of characters, one
+/// overlapping the next, for where its words end only a dictionary knows.
+fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
+    let mut rest = run;
+    while let Some(start) = rest.find(is_unspaced) {
+        let (before, from) = rest.split_at(start);
+        if !before.is_empty() {
+            visit_word(before, visit);
+        }
+        let end = from.find(|c| !is_unspaced(c)).unwrap_or(from.len());
+        let (run, later) = from.split_at(end);
+        let places = run.char_indices().map(|(at, _)| at).chain([run.len()]);
+        let places: Vec<usize> = places.collect();
+        if places.len() <= 3 {
+            visit(run);
+        } else {
+            for window in places.windows(3) {
+                let [first, _, end] = *window else { continue };
+                visit(run.get(first..end).unwrap_or_default());
+            }
+        }
+        rest = later;
+    }
+    if !rest.is_empty() {
+        visit_word(rest, visit);
+    }
+}
+
+/// Thai, Lao, Burmese, Khmer.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
 }
 
 fn visit_word(run: &str, visit: &mut impl FnMut(&str)) {
@@ -256,7 +306,8 @@ fn is_word(c: char) -> bool {
 /// Combining marks belong to the letter before them (Hindi, Arabic, Thai vowels).
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{0591}'..='\u{05BD}' | '\u{064B}'..='\u{065F}'
-        | '\u{0900}'..='\u{0903}' | '\u{093A}'..='\u{094F}' | '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}')
+        | '\u{0900}'..='\u{0903}' | '\u{093A}'..='\u{094F}' | '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}'
+        | '\u{0EB1}' | '\u{0EB4}'..='\u{0EBC}' | '\u{0EC8}'..='\u{0ECE}' | '\u{102B}'..='\u{103E}' | '\u{17B4}'..='\u{17D3}')
 }
 
 #[cfg(test)]
@@ -285,6 +336,27 @@ mod tests {
         assert_eq!(tokens("我们在北京大学learn编程"), ["我们", "在", "北京大学", "learn", "编程"]);
         assert_eq!(tokens("ﬁne Ｆｕｌｌ"), ["fine", "full"]);
         assert!(tokens(" -- ... ").is_empty());
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_read_to_their_end() {
+        assert_eq!(tokens("ไฟไหม้ abc"), ["ไฟ", "ฟไ", "ไห", "หม", "ม้", "abc"]);
+        assert_eq!(
+            (tokens("ก"), tokens("กข"), tokens("abกขค1")),
+            (
+                vec!["ก".to_owned()],
+                vec!["กข".to_owned()],
+                ["ab", "กข", "ขค", "1"].map(str::to_owned).to_vec(),
+            )
+        );
+        let opening = "ข".repeat(200);
+        let of = |end: &str| features(&format!("{opening}{end}"), "th", hash).digest;
+        assert_ne!(of("กข"), of("กค"));
+        for text in ["ລາວ", "ខ្មែរ", "မြန်မာ"] {
+            assert_eq!(tokens(text).len(), text.chars().count() - 1, "{text}");
+        }
+        let numbers = |text| features(text, "ar", hash).numbers;
+        assert_eq!(numbers("٤٩٩ و ٦٥٠"), numbers("499 و 650"));
     }
 
     #[test]

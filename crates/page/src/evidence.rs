@@ -77,14 +77,21 @@ pub fn fingerprint(document: &Document, basis: &Basis, recipe: Recipe) -> Finger
     simhash.finish()
 }
 
-/// The site of a page. Files of a folder are mostly one site's pages; what else has no host is a site of its
+/// The site of a page: its host without `www.`, whatever the scheme, for a shop under two of these is one
+/// shop; with a port that is not the scheme's own. Files of a folder are mostly one site's pages; what else has no host is a site of its
 /// own, named by its key.
 pub fn site_of(url: Option<&Url>, key: &[u8]) -> u64 {
     match url {
-        Some(url) if url.host().is_some() => HASH.hash(host_key(url).as_bytes()),
+        Some(url) if url.host().is_some() => HASH.hash(site_name(url).as_bytes()),
         Some(url) if url.scheme() == "file" => HASH.hash(b"file:"),
         _ => HASH.hash(key),
     }
+}
+
+fn site_name(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let host = host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host);
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// Host and port of a URL, by which a site is known: `a.example`, `a.example:8080`, and `a.example:443` for
@@ -106,7 +113,9 @@ mod tests {
     fn a_site_is_a_host_with_its_port_a_folder_or_a_key() {
         let site = |url: &str, key: &str| site_of(Url::parse(url).ok().as_ref(), key.as_bytes());
         assert_eq!(site("http://a.example/x", "1"), site("http://a.example:80/y?z", "2"));
-        assert_ne!(site("http://a.example/x", "1"), site("https://a.example/x", "1"));
+        assert_eq!(site("http://a.example/x", "1"), site("https://www.a.example/x", "1"));
+        assert_ne!(site("http://a.example/x", "1"), site("http://a.example:8080/x", "1"));
+        assert_ne!(site("http://a.example/x", "1"), site("http://b.a.example/x", "1"));
         assert_eq!(site("file:///a", "1"), site("file:///b", "2"));
         assert_ne!(site("urn:a", "1"), site("urn:a", "2"));
         assert_eq!(site("urn:a", "1"), site("no address", "1"));
