@@ -457,3 +457,59 @@ fn the_figures_of_a_running_crawl_are_told_and_its_log_goes_to_a_file() {
     let output = bench.crawl(&[server.url("/")], &["--log-file", nowhere.to_str().unwrap()]);
     assert_eq!(code(&output), 1);
 }
+
+#[test]
+fn what_people_type_is_searched_and_what_is_exported_is_read_again() {
+    let bench = Bench::new();
+    let page = format!("<title>What's new</title><h1>What's new</h1><p>{}</p>", prose(1, 10));
+    write(&bench.path("a.html"), page);
+    let page = bench.path("a.html").display().to_string();
+    bench.run(&["pages", &page]);
+    for query in ["what's new", "new: (what's)", "what's 'new", "\"what's new"] {
+        assert!(bench.run(&["search", query]).contains("What's new"), "{query}");
+    }
+    let output = crawl().args(["search", "a AND (", "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 1, "a formula that is none");
+    let lines = bench.run(&["export"]);
+    write(&bench.path("kept.jsonl"), &lines);
+    let again = bench.path("again").display().to_string();
+    let kept = bench.path("kept.jsonl").display().to_string();
+    let read = printed(&["pages", &kept, "--data", &again]);
+    assert!(read.contains("indexed in all           1"), "{read}");
+    assert_eq!(printed(&["export", "--data", &again]).lines().count(), 1);
+    let status = bench.run(&["status", "--json"]);
+    assert!(status.contains("\"indexed\":1"), "{status}");
+}
+
+#[test]
+fn the_status_names_hosts_and_every_command_has_an_example() {
+    let server = Server::start(
+        [("/", html(format!("<p>{}</p><a href=/gone>x</a>", prose(1, 10))))]
+            .map(|(path, page)| (path.to_owned(), page))
+            .into(),
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let host = server.url("").replace("http://", "");
+    let line = |text: &str| {
+        let line = text.lines().find(|line| line.trim_end().ends_with(&host)).unwrap().to_owned();
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(line(&bench.run(&["status"]))[..4], ["0", "1", "0", "1"], "queued to failed");
+    // Counted on, not anew, by the next run.
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(line(&bench.run(&["status"]))[..4], ["0", "1", "0", "1"]);
+    let commands = printed(&["--help"]);
+    let names = commands.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let names = names.take_while(|line| !line.is_empty());
+    let names = names.filter(|line| !line.starts_with("   "));
+    let mut names: Vec<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    names.retain(|name| !matches!(*name, "help" | "duplicates"));
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(printed(&[name, "--help"]).contains("Example"), "{name}");
+    }
+    for name in ["list", "show", "clusters", "stats", "restore", "keep", "recheck", "export"] {
+        assert!(printed(&["duplicates", name, "--help"]).contains("Example"), "{name}");
+    }
+}

@@ -112,12 +112,16 @@ pub(crate) struct CrawlArgs {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     /// Crawl a small site of its own on loopback and show what was found: no network needed
+    #[command(after_help = "Examples:\n  crawl demo\n  crawl demo --help")]
     Demo {
         /// Where the demo's data goes [default: a new folder in the temporary directory]
         #[arg(long, value_name = "DIR")]
         data: Option<PathBuf>,
     },
     /// Take stored pages through the same line: WARC, HTML, folders; - reads JSONL
+    #[command(
+        after_help = "Examples:\n  crawl pages site/ saved.warc.gz\n  crawl export --data one | crawl pages - --data two"
+    )]
     Pages {
         /// .warc, .warc.gz, .html, .txt, folders, or - for JSONL on stdin
         #[arg(required = true)]
@@ -132,7 +136,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  crawl search river spring\n  crawl search '\"long river\"' --limit 3\n  crawl search 北京大学 --json"
     )]
     Search {
-        /// Words, all wanted; "a phrase"; -without; a OR b
+        /// Words, all wanted; in quotes for the shell: '"a phrase" -without', 'one OR other'
         #[arg(required = true)]
         query: Vec<String>,
         /// Results [default: 10, with --json all]
@@ -148,6 +152,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Duplicates(Duplicates),
     /// A local web page over log and index: look, compare, restore
+    #[command(
+        after_help = "Examples:\n  crawl inspect\n  crawl inspect --listen 127.0.0.1:7878 --data crawl-data"
+    )]
     Inspect {
         /// Where it listens; other than loopback is refused
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7878")]
@@ -161,6 +168,9 @@ pub(crate) enum Command {
     )]
     Export(ExportArgs),
     /// Remove a page or a host from index and tables, and never fetch it again
+    #[command(
+        after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org:443"
+    )]
     Forget {
         /// A URL, or a host such as a.example or a.example:8080
         url_or_host: String,
@@ -168,6 +178,9 @@ pub(crate) enum Command {
         data: Data,
     },
     /// What a data directory holds, and whether the crawl is complete
+    #[command(
+        after_help = "Examples:\n  crawl status\n  crawl status --json --data one --data two"
+    )]
     Status {
         /// One JSON object
         #[arg(long)]
@@ -182,6 +195,7 @@ pub(crate) enum Command {
         data: DataDirs,
     },
     /// Verify every stored byte: checksums, tables against records, index against pages
+    #[command(after_help = "Examples:\n  crawl check\n  crawl check --json --data crawl-data")]
     Check {
         /// One JSON object
         #[arg(long)]
@@ -195,6 +209,9 @@ pub(crate) enum Command {
     )]
     Plan(PlanArgs),
     /// Pages in, one JSON document a line out; every block says why it was kept or dropped
+    #[command(
+        after_help = "Examples:\n  crawl extract page.html\n  curl https://example.org/ | crawl extract --text -"
+    )]
     Extract {
         /// HTML files, also gzipped; - reads a page from stdin
         #[arg(required = true)]
@@ -204,6 +221,9 @@ pub(crate) enum Command {
         text: bool,
     },
     /// Text or pages in, fingerprint and name out
+    #[command(
+        after_help = "Examples:\n  crawl fingerprint page.html other.txt\n  crawl fingerprint *.html.gz | cut -f1 > fingerprints.txt"
+    )]
     Fingerprint {
         /// Files, also gzipped; - reads stdin
         #[arg(required = true)]
@@ -238,13 +258,20 @@ pub(crate) enum Command {
     #[command(after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-all --distance 4")]
     FindAll(FindArgs),
     /// Clusters of near fingerprints: decimals, one a line, in; JSON arrays out
+    #[command(
+        after_help = "Example:\n  printf '10\\n20\\n10\\n' | crawl find-clusters --distance 4"
+    )]
     FindClusters(FindArgs),
     /// Shell completions on stdout
+    #[command(
+        after_help = "Examples:\n  crawl completions bash > ~/.local/share/bash-completion/completions/crawl\n  crawl completions zsh > ~/.zfunc/_crawl"
+    )]
     Completions {
         /// bash, zsh, fish, elvish, powershell
         shell: clap_complete::Shell,
     },
     /// Man page on stdout
+    #[command(after_help = "Example:\n  crawl man > ~/.local/share/man/man1/crawl.1")]
     Man,
 }
 
@@ -257,6 +284,9 @@ pub(crate) enum Duplicates {
     )]
     List(ListArgs),
     /// One discarded page beside the page that was kept: why, and how they differ
+    #[command(
+        after_help = "Examples:\n  crawl duplicates show 812\n  crawl duplicates show http://a.example/print/7 --json"
+    )]
     Show {
         /// The id in the list, or the URL
         page: String,
@@ -267,8 +297,12 @@ pub(crate) enum Duplicates {
         data: DataDirs,
     },
     /// Pages that stand for others, the largest clusters first
+    #[command(
+        after_help = "Examples:\n  crawl duplicates clusters --limit 10\n  crawl duplicates clusters --host a.example --json"
+    )]
     Clusters(ListArgs),
     /// The log in numbers: by kind, distance, similarity, language, host
+    #[command(after_help = "Examples:\n  crawl duplicates stats\n  crawl duplicates stats --json")]
     Stats {
         /// One JSON object
         #[arg(long)]
@@ -282,6 +316,9 @@ pub(crate) enum Duplicates {
     )]
     Restore(RestoreArgs),
     /// Let a discarded page take the place of the one that was kept
+    #[command(
+        after_help = "Examples:\n  crawl duplicates keep 812\n  crawl duplicates keep http://a.example/print/7"
+    )]
     Keep {
         /// The id in the list, or the URL
         page: String,
@@ -309,6 +346,7 @@ pub(crate) enum Duplicates {
         data: Data,
     },
     /// Take in what another crawl found: those pages are left out, but for checks
+    #[command(after_help = "Example:\n  crawl duplicates import a.feed.gz --data crawl-data")]
     Import {
         /// A file of `crawl duplicates export --feed`
         feed: PathBuf,
@@ -316,6 +354,9 @@ pub(crate) enum Duplicates {
         data: Data,
     },
     /// The log as one HTML file to send to somebody
+    #[command(
+        after_help = "Examples:\n  crawl duplicates report pairs.html\n  crawl duplicates report pairs.html --pairs 500"
+    )]
     Report {
         /// The file
         file: PathBuf,

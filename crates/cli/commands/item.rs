@@ -25,6 +25,17 @@ impl Item {
         serde_json::from_slice(line).map_err(|error| error.to_string())
     }
 
+    /// The same of a page that may be called by its address alone, as `crawl export` writes it.
+    pub(super) fn parse_page(line: &[u8]) -> Result<Self, String> {
+        Self::parse(line).or_else(|error| {
+            let mut value = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
+            let url = value.get("url").filter(|_| value.get("id").is_none()).cloned();
+            let (Some(url), Some(object)) = (url, value.as_object_mut()) else { return Err(error) };
+            object.insert("id".into(), url);
+            serde_json::from_value(value).map_err(|error| error.to_string())
+        })
+    }
+
     /// The content type and bytes, from whichever of the three ways was used; `read` opens files.
     pub(super) fn body(
         &self,

@@ -1,12 +1,12 @@
 //! `crawl pages`: stored pages through the same line.
 
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, IsTerminal};
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_body_within};
 use url::Url;
@@ -103,6 +103,15 @@ pub(super) fn run(
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
 }
 
+/// The lines of a file, also a gzipped one.
+fn lines_of(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    let mut file = BufReader::new(File::open(path)?);
+    Ok(match file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
+        true => Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(file))),
+        false => Box::new(file),
+    })
+}
+
 fn println(text: &str) -> io::Result<()> {
     use std::io::Write;
     writeln!(io::stdout(), "{text}")
@@ -133,7 +142,7 @@ struct Line {
 impl Line {
     fn path(&mut self, path: &Path) -> Result<()> {
         if path == Path::new("-") {
-            return self.jsonl();
+            return self.jsonl(&mut BufReader::new(io::stdin()), Path::new("stdin"));
         }
         if path.is_dir() {
             let mut entries: Vec<PathBuf> = match std::fs::read_dir(path) {
@@ -158,6 +167,12 @@ impl Line {
         if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".warc") {
             return self.warc(path);
         }
+        if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".jsonl") {
+            return match lines_of(path) {
+                Ok(mut lines) => self.jsonl(&mut *lines, path),
+                Err(error) => self.report(path, &error.to_string()),
+            };
+        }
         match super::input::read(path) {
             Ok(body) => {
                 let Ok(absolute) = std::path::absolute(path) else {
@@ -167,8 +182,13 @@ impl Line {
                     return self.report(path, "no path");
                 };
                 let time = std::fs::metadata(path).and_then(|meta| meta.modified());
-                let plain = name.strip_suffix(".gz").unwrap_or(&name).ends_with(".txt");
-                let response = response(&url, if plain { "text/plain" } else { "text/html" }, body);
+                let name = name.strip_suffix(".gz").unwrap_or(&name);
+                let kind = match name.rsplit('.').next() {
+                    Some("txt") => "text/plain",
+                    Some("xhtml") => "application/xhtml+xml",
+                    _ => "text/html",
+                };
+                let response = response(&url, kind, body);
                 self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
             }
             Err(error) => self.report(path, &error.to_string()),
@@ -249,19 +269,20 @@ impl Line {
         }
     }
 
-    fn jsonl(&mut self) -> Result<()> {
-        let mut input = BufReader::new(io::stdin());
+    fn jsonl(&mut self, mut input: &mut dyn BufRead, name: &Path) -> Result<()> {
         let mut number = 0u64;
         loop {
             number += 1;
-            let bytes = match read_line(&mut input, MAX_LINE).context("stdin")? {
-                None => return Ok(()),
-                Some(bytes) => bytes,
+            let bytes = match read_line(&mut input, MAX_LINE) {
+                Ok(None) => return Ok(()),
+                Ok(Some(bytes)) => bytes,
+                // What came before the damage is used.
+                Err(error) => return self.report(name, &error.to_string()),
             };
             if bytes.trim_ascii().is_empty() {
                 continue;
             }
-            let item = Item::parse(&bytes).and_then(|item| {
+            let item = Item::parse_page(&bytes).and_then(|item| {
                 let url = item.url.clone().unwrap_or_else(|| item.id.clone());
                 let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
                 let (kind, body) = item.body(read_named)?;
@@ -272,7 +293,7 @@ impl Line {
                     let response = response(&url, &kind, body);
                     self.add(url, response, SystemTime::now(), title)?;
                 }
-                Err(what) => self.report(Path::new("stdin"), &format!("line {number}: {what}"))?,
+                Err(what) => self.report(name, &format!("line {number}: {what}"))?,
             }
         }
     }

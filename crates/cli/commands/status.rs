@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::crawl::{Summary, print_summary};
+use crate::crawl::{Summary, print_hosts, print_summary};
 use crate::data::{must_exist, saved, unreadable};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, number};
@@ -86,6 +86,7 @@ fn one(json: bool, data: &Path) -> Result<u8> {
                     Some("not at all, a crawl is at work here; these are its last figures".into());
             }
             print_summary(&summary, running)?;
+            print_hosts(&summary)?;
         }
         None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }

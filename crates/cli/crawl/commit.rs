@@ -271,7 +271,6 @@ impl Committer {
         committer.stats.restore(pages.counts, skips.counts);
         if let Some(frontier) = committer.frontier.as_ref().filter(|_| !parts.shared) {
             frontier.notes(HOST_PAGES, &mut |host, pages| {
-                let pages = pages.try_into().map_or(0, u64::from_le_bytes);
                 committer.stats.restore_host(host, pages);
             })?;
         }
@@ -354,6 +353,9 @@ impl Committer {
         };
         if let Some(lease) = &page.lease {
             self.stats.host_page(&lease.host);
+            if matches!(outcome, Outcome::Duplicate(_)) {
+                self.stats.host_discarded(&lease.host);
+            }
             self.remember_validators(page, &outcome);
         }
         self.stats.update(|counts| {
@@ -468,7 +470,7 @@ impl Committer {
                     // Of a crawl of many workers each counts its own, in this run.
                     return;
                 }
-                frontier.note(host, HOST_PAGES, pages.to_le_bytes().to_vec());
+                frontier.note(host, HOST_PAGES, pages);
             });
             let recrawl = self.recrawl && !(finished && frontier.counts().queued == 0);
             let position = SkipPosition {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod apply;
+mod begin;
 mod commit;
 mod feeds;
 mod fetch;
@@ -39,5 +40,5 @@ pub(crate) use shared::WITHOUT;
 #[cfg(feature = "cluster")]
 pub(crate) use shared::connect;
 pub(crate) use stats::Stats;
-pub(crate) use summary::{Summary, print as print_summary};
+pub(crate) use summary::{Summary, print as print_summary, print_hosts};
 pub(crate) use texts::stored_text;

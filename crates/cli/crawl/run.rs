@@ -235,6 +235,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
+    if !summary.shared {
+        summary.name_hosts(&stats, &*frontier);
+    }
     tracing::info!(
         "{}: {} fetched, {} indexed, {} discarded",
         summary.stopped.as_deref().unwrap_or("complete"),

@@ -52,6 +52,8 @@ impl PageCounts {
 #[derive(Debug, Default)]
 struct HostPages {
     fetched: u64,
+    discarded: u64,
+    failed: u64,
     /// Asked for, and not counted yet.
     pending: u64,
     /// Since the last commit.
@@ -156,15 +158,54 @@ impl Stats {
         pages.fetched + pages.unchanged
     }
 
-    /// What earlier runs counted for a host.
-    pub(crate) fn restore_host(&self, host: &str, fetched: u64) {
-        self.hosts().insert(host.to_owned(), HostPages { fetched, ..HostPages::default() });
+    /// One of its pages was discarded.
+    pub(crate) fn host_discarded(&self, host: &str) {
+        let mut hosts = self.hosts();
+        let pages = hosts.entry(host.to_owned()).or_default();
+        pages.discarded += 1;
+        pages.changed = true;
+    }
+
+    /// One of its URLs was not fetched, or its answer not used.
+    pub(crate) fn host_failed(&self, host: &str) {
+        let mut hosts = self.hosts();
+        let pages = hosts.entry(host.to_owned()).or_default();
+        pages.failed += 1;
+        pages.changed = true;
+    }
+
+    /// What earlier runs counted for a host, as [`changed_hosts`](Self::changed_hosts) gave it.
+    pub(crate) fn restore_host(&self, host: &str, note: &[u8]) {
+        let mut counts = note.as_chunks::<8>().0.iter().map(|count| u64::from_le_bytes(*count));
+        let mut next = || counts.next().unwrap_or(0);
+        let (fetched, discarded, failed) = (next(), next(), next());
+        let pages = HostPages { fetched, discarded, failed, ..HostPages::default() };
+        self.hosts().insert(host.to_owned(), pages);
+    }
+
+    /// The hosts of which most was fetched: host, fetched, discarded, failed.
+    pub(crate) fn largest_hosts(&self, most: usize) -> Vec<(String, [u64; 3])> {
+        let hosts = self.hosts();
+        let mut all: Vec<(&String, &HostPages)> = hosts.iter().collect();
+        let order = |a: &(&String, &HostPages), b: &(&String, &HostPages)| {
+            (b.1.fetched, b.1.failed, a.0).cmp(&(a.1.fetched, a.1.failed, b.0))
+        };
+        if all.len() > most && most > 0 {
+            all.select_nth_unstable_by(most, order);
+            all.truncate(most);
+        }
+        all.sort_unstable_by(order);
+        let row = |(host, pages): (&String, &HostPages)| {
+            (host.clone(), [pages.fetched, pages.discarded, pages.failed])
+        };
+        all.into_iter().map(row).collect()
     }
 
     /// Calls `visit` with the hosts whose count has changed since this was called last.
-    pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, u64)) {
+    pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, Vec<u8>)) {
         for (host, pages) in self.hosts().iter_mut().filter(|(_, pages)| pages.changed) {
-            visit(host, pages.fetched);
+            let counts = [pages.fetched, pages.discarded, pages.failed];
+            visit(host, counts.map(u64::to_le_bytes).concat());
             pages.changed = false;
         }
     }

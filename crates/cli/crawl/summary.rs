@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 
-use hapax_frontier::Counts;
+use hapax_frontier::{Counts, Frontier};
 use serde::{Deserialize, Serialize};
 
 use super::stats::{PageCounts, Stats};
 use crate::exit;
-use crate::output::{bytes, duration, number};
+use crate::output::{bytes, duration, escape, number};
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +45,44 @@ pub(crate) struct Summary {
     /// Requests that were answered in the last run, whatever the status.
     pub(crate) responses: u64,
     pub(crate) data: String,
+    /// Those of which most was fetched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) hosts: Vec<HostLine>,
     /// Other workers share the crawl, and may have done it all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shared: bool,
 }
 
+/// What came of one host.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct HostLine {
+    pub(crate) host: String,
+    pub(crate) queued: u64,
+    pub(crate) fetched: u64,
+    pub(crate) discarded: u64,
+    /// URLs that were not fetched, or whose answer was no page.
+    pub(crate) failed: u64,
+    /// Too many of its requests failed in a row in that run.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) down: bool,
+}
+
+/// So many hosts are named in summary.json.
+const HOSTS: usize = 20;
+
 impl Summary {
+    /// Says of which hosts most was fetched, and what of them is left.
+    pub(super) fn name_hosts(&mut self, stats: &Stats, frontier: &dyn Frontier) {
+        let line = |(host, [fetched, discarded, failed]): (String, [u64; 3])| {
+            let state = frontier.host(&host);
+            let queued = state.as_ref().map_or(0, |state| state.queued);
+            let down = state.is_some_and(|state| state.given_up);
+            HostLine { host, queued, fetched, discarded, failed, down }
+        };
+        self.hosts = stats.largest_hosts(HOSTS).into_iter().map(line).collect();
+    }
+
     pub(super) fn new(
         stats: &Stats,
         counts: Counts,
@@ -82,6 +114,7 @@ impl Summary {
             seconds: elapsed.as_secs_f64(),
             responses: stats.answers.load(Relaxed),
             data: data.display().to_string(),
+            hosts: Vec::new(),
             shared: false,
         }
     }
@@ -124,6 +157,26 @@ impl Summary {
             exit::COMPLETE
         }
     }
+}
+
+/// Prints what came of each host.
+pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if summary.hosts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n  {:>9} {:>9} {:>9} {:>9}  host", "queued", "fetched", "discarded", "failed")?;
+    for line in &summary.hosts {
+        let [queued, fetched, discarded, failed] =
+            [line.queued, line.fetched, line.discarded, line.failed].map(number);
+        let down = if line.down { "  (down: tried at the next run)" } else { "" };
+        let host = escape(&line.host);
+        writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {failed:>9}  {host}{down}")?;
+    }
+    if summary.hosts.len() >= HOSTS {
+        writeln!(out, "  and others; these are the {HOSTS} of which most was fetched")?;
+    }
+    Ok(())
 }
 
 /// Prints the summary for a person.

@@ -6,21 +6,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hapax_fetch::Sitemap;
 use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
 use tokio::sync::mpsc;
 use url::Url;
 
+use super::begin::SITEMAP;
 use super::commit::{Committer, Outcome};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::Message;
-use super::log::Skipped;
 use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
-use super::recrawl::GONE;
-use super::rules::{AT_DEPTH, BY_LINE, RULES, Rules};
+use super::rules::Rules;
 use super::run::Control;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
@@ -56,16 +55,12 @@ const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
 /// Messages taken at a time where verdicts come from a cluster.
 const TOGETHER: usize = 64;
-/// So many pages to look at again are made durable at a time.
-const AGAIN: u64 = 10_000;
 /// Sitemap indexes on the way to a sitemap.
 const MAX_SITEMAP_DEPTH: u8 = 2;
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
 const STUB_WORDS: u32 = 50;
-/// What the log says of a sitemap, so that wider rules take it in as one.
-const SITEMAP: &str = "a sitemap";
 
 /// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
 struct PanicGuard(Arc<Control>);
@@ -80,121 +75,8 @@ impl Drop for PanicGuard {
 }
 
 impl Writer {
-    /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
-    pub(super) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
-        for seed in seeds {
-            self.frontier.push(Entry::page(seed.clone(), 0))?;
-        }
-        self.committer.commit(false)?;
-        self.save_summary()
-    }
-
-    /// Queues what earlier runs refused, if the rules are others now.
-    pub(super) fn reconsider(&mut self, rules: &str) -> Result<()> {
-        let before = std::mem::replace(&mut self.committer.rules, rules.to_owned());
-        if before.is_empty() || before == rules {
-            return Ok(());
-        }
-        // Until this has come to its end, the rules of before are the ones that are remembered.
-        self.committer.rules.clone_from(&before);
-        let lines = before.lines().zip(rules.lines()).zip(BY_LINE);
-        let changed = lines.filter(|((before, now), _)| before != now);
-        let changed: Vec<&str> = changed.flat_map(|(_, reasons)| reasons).copied().collect();
-        let mut queued = 0u64;
-        let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
-            Ok(log) => std::io::BufReader::new(log),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(error).context("skipped.jsonl"),
-        };
-        for line in std::io::BufRead::lines(log) {
-            let line = line.context("skipped.jsonl")?;
-            let Ok(skipped) = serde_json::from_str::<Skipped>(&line) else { continue };
-            if !changed.contains(&&*skipped.reason) {
-                continue;
-            }
-            if !RULES.contains(&&*skipped.reason) {
-                let Ok(url) = Url::parse(&skipped.url) else { continue };
-                // It was leased then, or has been fetched since.
-                if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
-                    && let Some(Ok(url)) = self.rules.admit(&url, 1)
-                {
-                    self.frontier.push_again(Entry::page(url, 1))?;
-                }
-                continue;
-            }
-            let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
-            let Ok(url) = Url::parse(&skipped.url) else { continue };
-            if skipped.detail == SITEMAP {
-                self.sitemap_at(&url, 0)?;
-                continue;
-            }
-            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
-                && self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?
-            {
-                queued += 1;
-                if queued.is_multiple_of(AGAIN) {
-                    self.committer.commit(false)?;
-                }
-            }
-        }
-        rules.clone_into(&mut self.committer.rules);
-        self.committer.commit(false)
-    }
-
-    /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
-    pub(super) fn again(&mut self) -> Result<()> {
-        self.committer.recrawl = true;
-        self.committer.looked_at_before = self.stats.looked_at();
-        // Budgets are those of the look that begins.
-        self.stats.forget_hosts();
-        self.committer.forget_host_pages()?;
-        let mut queued = 0u64;
-        // Seeds first: one that has moved brings the scope of all that moved with it.
-        for seed in &self.seeds {
-            if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
-                && let Some(Ok(url)) = self.rules.admit(seed, 0)
-            {
-                self.frontier.push_again(Entry::page(url, 0))?;
-            }
-        }
-        for duplicates in [false, true] {
-            for id in 0..self.committer.store().next_id() {
-                let Some(record) = self.committer.store().record(id)? else { continue };
-                let url =
-                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
-                let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
-                // As far from a seed as it was: its links would else be taken for nearer ones.
-                let depth = match self.rules.have_depth() {
-                    true => self.committer.depth_of(url.as_str())?,
-                    false => 0,
-                };
-                if let Some(Ok(url)) = self.rules.admit(&url, depth)
-                    && self.frontier.push_again(Entry::page(url, depth))?
-                {
-                    queued += 1;
-                    if queued.is_multiple_of(AGAIN) {
-                        self.committer.commit(false)?;
-                    }
-                }
-            }
-        }
-        // What was gone the last time may be back.
-        let mut gone = Vec::new();
-        self.frontier.notes(GONE, &mut |url, note| {
-            gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
-        })?;
-        for url in gone {
-            if let Some(Ok(url)) = self.rules.admit(&url, 0) {
-                self.frontier.push_again(Entry::page(url, 0))?;
-            }
-        }
-        self.committer.looking = true;
-        self.committer.commit(false)?;
-        self.save_summary()
-    }
-
     /// What a reader finds while the crawl runs, or after it was killed.
-    fn save_summary(&mut self) -> Result<()> {
+    pub(super) fn save_summary(&mut self) -> Result<()> {
         let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
         if self.told.elapsed() >= TELL_EVERY {
             self.told = Instant::now();
@@ -207,7 +89,10 @@ impl Writer {
                 counts.queued
             );
         }
-        let summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
+        let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
+        if !self.committer.is_shared() {
+            summary.name_hosts(&self.stats, &*self.frontier);
+        }
         crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
     }
 
@@ -334,6 +219,7 @@ impl Writer {
             }
             Message::Skip { lease, reason, detail } => {
                 if lease.entry.kind != EntryKind::Probe {
+                    self.stats.host_failed(&lease.host);
                     self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
                 }
                 self.committer.finish(Some(&lease));
@@ -390,6 +276,7 @@ impl Writer {
                 if lease.entry.kind == EntryKind::Page {
                     self.committer.gone(url)?;
                 }
+                self.stats.host_failed(&lease.host);
                 self.committer.skip(url, "http-4xx", &format!("status {status}"))?;
                 self.committer.finish(Some(&lease));
                 Ok(())
@@ -442,7 +329,7 @@ impl Writer {
     }
 
     /// A sitemap below another one, or one to which another leads.
-    fn sitemap_at(&mut self, map: &Url, above: u8) -> Result<()> {
+    pub(super) fn sitemap_at(&mut self, map: &Url, above: u8) -> Result<()> {
         let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(()) };
         if above >= MAX_SITEMAP_DEPTH {
             let detail = format!("below {MAX_SITEMAP_DEPTH} sitemap indexes");

@@ -307,7 +307,7 @@ fn questions_formulas_and_readings_are_what_a_reader_sees() {
     let base = Url::parse("http://a.example/").unwrap();
     let page = format!("<h2><button>How far is it?</button></h2><p>{PROSE}</p>");
     let blocks = extract(&base, None, page.as_bytes(), &Limits::default()).blocks;
-    assert_eq!(blocks[0].text, "How far is it?");
+    assert_eq!(blocks.first().unwrap().text, "How far is it?");
     let page =
         format!("<p>{PROSE} It holds that <math><mi>x</mi><mo>+</mo><mn>17</mn></math> is so.</p>");
     assert!(text_of(&page).contains("x+17 is so."));

@@ -190,7 +190,7 @@ impl Gate<'_> {
         }
         let mut result = self.builder.process_token(token, line);
         if let Some(end) = end {
-            self.builder.process_token(Token::TagToken(end), line);
+            let _ = self.builder.process_token(Token::TagToken(end), line);
             result = TokenSinkResult::Continue;
         }
         // Inside of SVG a style is no raw text.

@@ -126,7 +126,15 @@ impl Searcher {
         let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
         parser.set_conjunction_by_default();
         parser.set_field_boost(fields.title, 2.0);
-        let query = parser.parse_query(query).map_err(|error| Error::Query(error.to_string()))?;
+        let query = match parser.parse_query(query) {
+            Ok(query) => query,
+            // What people type holds apostrophes, colons, brackets: then it is words, no formula.
+            Err(error) => match words_of(query) {
+                Some(words) => parser.parse_query(&words),
+                None => Err(error),
+            }
+            .map_err(|error| Error::Query(error.to_string()))?,
+        };
         let run = || -> tantivy::Result<(Vec<Hit>, usize)> {
             let searcher = self.reader.searcher();
             // No more than there are: room for all of them is taken at once.
@@ -237,4 +245,10 @@ fn hit(document: &TantivyDocument, fields: Fields, score: f32, snippets: &Snippe
         fetched: text(fields.fetched),
         stored_at: text(fields.stored_at),
     }
+}
+/// The words of a query that is no formula; `None` if it is meant to be one, or has none.
+fn words_of(query: &str) -> Option<String> {
+    let formula = query.split_whitespace().any(|word| matches!(word, "AND" | "OR" | "NOT"));
+    let plain: String = query.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+    (!formula && !plain.trim().is_empty()).then(|| plain.to_lowercase())
 }

@@ -1,0 +1,130 @@
+//! What a run begins with: its seeds, what other rules have left out, and pages to look at again.
+
+use anyhow::{Context, Result};
+use hapax_frontier::Entry;
+use url::Url;
+
+use super::log::Skipped;
+use super::recrawl::GONE;
+use super::rules::{AT_DEPTH, BY_LINE, RULES};
+use super::writer::Writer;
+
+/// So many pages to look at again are made durable at a time.
+const AGAIN: u64 = 10_000;
+/// What the log says of a sitemap, so that wider rules take it in as one.
+pub(super) const SITEMAP: &str = "a sitemap";
+
+impl Writer {
+    /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
+    pub(super) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
+        for seed in seeds {
+            self.frontier.push(Entry::page(seed.clone(), 0))?;
+        }
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+
+    /// Queues what earlier runs refused, if the rules are others now.
+    pub(super) fn reconsider(&mut self, rules: &str) -> Result<()> {
+        let before = std::mem::replace(&mut self.committer.rules, rules.to_owned());
+        if before.is_empty() || before == rules {
+            return Ok(());
+        }
+        // Until this has come to its end, the rules of before are the ones that are remembered.
+        self.committer.rules.clone_from(&before);
+        let lines = before.lines().zip(rules.lines()).zip(BY_LINE);
+        let changed = lines.filter(|((before, now), _)| before != now);
+        let changed: Vec<&str> = changed.flat_map(|(_, reasons)| reasons).copied().collect();
+        let mut queued = 0u64;
+        let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
+            Ok(log) => std::io::BufReader::new(log),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error).context("skipped.jsonl"),
+        };
+        for line in std::io::BufRead::lines(log) {
+            let line = line.context("skipped.jsonl")?;
+            let Ok(skipped) = serde_json::from_str::<Skipped>(&line) else { continue };
+            if !changed.contains(&&*skipped.reason) {
+                continue;
+            }
+            if !RULES.contains(&&*skipped.reason) {
+                let Ok(url) = Url::parse(&skipped.url) else { continue };
+                // It was leased then, or has been fetched since.
+                if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
+                    && let Some(Ok(url)) = self.rules.admit(&url, 1)
+                {
+                    self.frontier.push_again(Entry::page(url, 1))?;
+                }
+                continue;
+            }
+            let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
+            let Ok(url) = Url::parse(&skipped.url) else { continue };
+            if skipped.detail == SITEMAP {
+                self.sitemap_at(&url, 0)?;
+                continue;
+            }
+            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
+                && self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?
+            {
+                queued += 1;
+                if queued.is_multiple_of(AGAIN) {
+                    self.committer.commit(false)?;
+                }
+            }
+        }
+        rules.clone_into(&mut self.committer.rules);
+        self.committer.commit(false)
+    }
+
+    /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
+    pub(super) fn again(&mut self) -> Result<()> {
+        self.committer.recrawl = true;
+        self.committer.looked_at_before = self.stats.looked_at();
+        // Budgets are those of the look that begins.
+        self.stats.forget_hosts();
+        self.committer.forget_host_pages()?;
+        let mut queued = 0u64;
+        // Seeds first: one that has moved brings the scope of all that moved with it.
+        for seed in &self.seeds {
+            if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
+                && let Some(Ok(url)) = self.rules.admit(seed, 0)
+            {
+                self.frontier.push_again(Entry::page(url, 0))?;
+            }
+        }
+        for duplicates in [false, true] {
+            for id in 0..self.committer.store().next_id() {
+                let Some(record) = self.committer.store().record(id)? else { continue };
+                let url =
+                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
+                let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
+                // As far from a seed as it was: its links would else be taken for nearer ones.
+                let depth = match self.rules.have_depth() {
+                    true => self.committer.depth_of(url.as_str())?,
+                    false => 0,
+                };
+                if let Some(Ok(url)) = self.rules.admit(&url, depth)
+                    && self.frontier.push_again(Entry::page(url, depth))?
+                {
+                    queued += 1;
+                    if queued.is_multiple_of(AGAIN) {
+                        self.committer.commit(false)?;
+                    }
+                }
+            }
+        }
+        // What was gone the last time may be back.
+        let mut gone = Vec::new();
+        self.frontier.notes(GONE, &mut |url, note| {
+            gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
+        })?;
+        for url in gone {
+            if let Some(Ok(url)) = self.rules.admit(&url, 0) {
+                self.frontier.push_again(Entry::page(url, 0))?;
+            }
+        }
+        self.committer.looking = true;
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+}
