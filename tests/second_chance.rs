@@ -238,3 +238,25 @@ fn a_recrawl_goes_no_deeper_and_sees_new_titles_and_sitemaps() {
     );
     assert!(bench.run(&["search", "New harbour"]).contains("New harbour"));
 }
+
+#[test]
+fn a_lost_index_is_said_and_what_was_fetched_makes_another() {
+    let (server, _) = site(|path, _| match path {
+        "/" => linking(1, &["/a"]),
+        "/a" => article(2),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    std::fs::remove_dir_all(bench.data().join("index")).unwrap();
+    let output = bench.crawl(&[server.url("/")], &[]);
+    let said = crate::support::text(&output.stderr);
+    assert!(
+        code(&output) == 2 && said.contains("2 pages") && said.contains("crawl pages"),
+        "{said}"
+    );
+    let archive = bench.data().join("pages/pages-00001.warc.gz").display().to_string();
+    let again = bench.path("again").display().to_string();
+    let read = crate::support::printed(&["pages", &archive, "--data", &again]);
+    assert!(read.contains("indexed in all           2"), "{read}");
+}

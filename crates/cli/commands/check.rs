@@ -232,6 +232,11 @@ fn check_index(folder: &Path, store: &Store) -> Result<String> {
     // A crash between two commits leaves the index ahead; the next start takes that out.
     let mut left = searcher.count_from(store.next_id())?;
     let position: Value = serde_json::from_slice(&store.payload()).unwrap_or_default();
+    let indexed = position["counts"]["indexed"].as_u64().unwrap_or(0);
+    if found == 0 && indexed > 0 {
+        let what = format!("none of {} is in it", counted(indexed, "page"));
+        return Err(coded(DAMAGED, what));
+    }
     for id in position["leaves_index"].as_array().into_iter().flatten().filter_map(Value::as_u64) {
         let kept = store.record(id)?.is_some_and(|record| record.of.is_none());
         left += u64::from(!kept && searcher.page(id)?.is_some());

@@ -25,7 +25,8 @@ use super::stats::{PageCounts, Stats};
 use super::texts::TextCache;
 use crate::data::DataDir;
 use crate::duplicates::{Decisions, Rows};
-use crate::exit::{USAGE, coded};
+use crate::exit::{DAMAGED, USAGE, coded};
+use crate::output::counted;
 
 /// Positions of the other stores, carried by each commit of the dedup store.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -208,7 +209,29 @@ impl Committer {
             archive => archive,
         };
         // Also a job that adds nothing takes out what it discards.
-        let index = if parts.index || data.index().join("meta.json").exists() {
+        let there = data.index().join("meta.json").exists();
+        if parts.index && !there {
+            let again = format!(
+                "`crawl pages {0}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched",
+                data.root().display()
+            );
+            match pages.counts.indexed {
+                0 if pages.counts.fetched > 0 => tracing::warn!(
+                    "the index begins now: pages that were fetched without it are not in it; {again}"
+                ),
+                0 => {}
+                indexed => {
+                    let what = counted(indexed, "page");
+                    return Err(coded(
+                        DAMAGED,
+                        format!(
+                            "index/ is missing, which held {what}: put it back from a copy, or {again}"
+                        ),
+                    ));
+                }
+            }
+        }
+        let index = if parts.index || there {
             Some(open_index(data, store.next_id(), &pages.leaves_index)?)
         } else {
             None
