@@ -260,3 +260,25 @@ fn a_lost_index_is_said_and_what_was_fetched_makes_another() {
     let read = crate::support::printed(&["pages", &archive, "--data", &again]);
     assert!(read.contains("indexed in all           2"), "{read}");
 }
+
+#[test]
+fn a_host_that_asks_for_long_pauses_is_left_alone() {
+    for (pause, reached) in [(31, 0), (1, 2)] {
+        let (server, _) = site(move |path, _| match path {
+            "/robots.txt" => {
+                let body = format!("User-agent: *\nCrawl-delay: {pause}\n");
+                Page { body: body.into_bytes(), ..html("") }
+            }
+            "/" => article(1),
+            _ => article(2),
+        });
+        let bench = Bench::new();
+        bench.crawl(&[server.url("/"), server.url("/b")], &["--per-host", "8"]);
+        let asked = server.asked_at();
+        assert_eq!((asked.len(), reasons(&bench, "crawl-delay")), (reached, 2 - reached));
+        // Both were queued before anybody knew of the pause.
+        if let [first, second] = &*asked {
+            assert!(second.1.duration_since(first.1) >= Duration::from_millis(900));
+        }
+    }
+}

@@ -499,7 +499,7 @@ impl Writer {
                     && let Some(why) = self.patterns.leaves_out(&url, pages)
                 {
                     self.frontier.mark(&url)?;
-                    return self.committer.skip(url.as_str(), "near-duplicates", &why);
+                    return self.committer.skip(url.as_str(), "dust-rule", &why);
                 }
                 if !self.left_to_feed(&url, depth)? {
                     self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;

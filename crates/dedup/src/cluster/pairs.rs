@@ -70,7 +70,7 @@ pub enum Found {
 /// is reported by the first table that could find it, so no set of pairs is kept.
 ///
 /// # Errors
-/// Those of the source.
+/// Those of the source; `TooMany` above 2^32 - 1 values.
 ///
 /// # Complexity
 /// For `n` values and `t` tables, `t * (2 + n * 8 / memory)` readings of the source, and `t * n`

@@ -70,7 +70,7 @@ pub struct Layout {
 pub enum LayoutError {
     /// A distance above [`MAX_DISTANCE`].
     Distance(u32),
-    /// A number of blocks that is not above the distance, or above 16.
+    /// A number of blocks that the scheme does not take for this distance; never above 16.
     Blocks(u32),
     /// The masks of the blocks do not sum to 64 bits, each bit in one of them.
     NotAPartition,
@@ -88,7 +88,7 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Distance(distance) => write!(f, "distance {distance} is above {MAX_DISTANCE}"),
             Self::Blocks(blocks) => {
-                write!(f, "{blocks} blocks: more than the distance and at most 16 are possible")
+                write!(f, "{blocks} blocks do not fit this scheme and distance; at most 16 do")
             }
             Self::NotAPartition => f.write_str("the masks do not cut 64 bits into blocks"),
             Self::Tables(tables) => {

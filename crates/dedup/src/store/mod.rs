@@ -256,8 +256,8 @@ impl Store {
     /// new. A key that is known keeps its first record, and its number is returned.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Poisoned`],
-    /// [`Error::TooMany`].
+    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Corrupt`] from a segment,
+    /// [`Error::Poisoned`], [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
         held(&self.writer).insert(document, of, &self.options)
     }
@@ -276,7 +276,7 @@ impl Store {
     /// `None` if there is none of that number.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`].
+    /// [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
     pub fn restore(&self, id: DocId) -> Result<Option<DocId>> {
         held(&self.writer).restore(id)
     }
