@@ -58,8 +58,9 @@ const GRACE: Duration = Duration::from_secs(5);
 /// while a group is made durable.
 const QUEUE: usize = 1024;
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
-/// KiB of pages that are read at a time: at least, and for each core. A page of more is read alone.
-const TREES_KIB: u32 = 8 << 10;
+/// KiB of pages that are read at a time, for a tree takes ten times as much: at least, and for each core.
+/// A page of more is read alone.
+const TREES_KIB: u32 = 4 << 10;
 const CORE_KIB: u32 = 512;
 
 /// Whether a crawl by these settings can begin.

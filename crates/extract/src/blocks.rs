@@ -255,7 +255,7 @@ impl Walk<'_> {
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
-        } else if name.contains('-') {
+        } else if is_custom(name) {
             self.part();
         }
         let shown = shown(&attributes, role);
@@ -289,7 +289,7 @@ impl Walk<'_> {
         let block = !matches!(role, Role::Inline | Role::Never);
         if block {
             self.flush();
-        } else if name.contains('-') {
+        } else if is_custom(name) {
             self.part();
         }
         if block {
@@ -416,6 +416,11 @@ impl Walk<'_> {
             self.page.images.push((source.trim().to_owned(), text.to_owned()));
         }
     }
+}
+
+/// An element that scripts define: its name has a hyphen, and no short one.
+fn is_custom(name: &str) -> bool {
+    name.len() > 4 && name.as_bytes().contains(&b'-')
 }
 
 fn heading_level(name: &str) -> Option<u8> {
