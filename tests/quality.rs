@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use encoding_rs::{BIG5, GB18030, SHIFT_JIS};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, code, crawl, json_lines, printed, text, write};
+use crate::support::{Bench, code, crawl, json_lines, printed, prose, text, write};
 
 const FUNCTION: [&str; 24] = [
     "the", "of", "and", "to", "in", "a", "that", "was", "it", "he", "for", "with", "they", "had",
@@ -288,4 +288,24 @@ fn threads_and_lists_are_read_whole() {
         assert!(kept.contains(&sentences(900 + i, 3, false)), "post {i} is missing: {kept}");
     }
     assert!(!kept.contains("New posts") && !kept.contains("Terms"), "{kept}");
+}
+
+#[test]
+fn a_short_text_under_two_names_is_two_pages_for_every_command() {
+    let bench = Bench::new();
+    // The heading is among the words of the text, so that only the names differ.
+    let text = format!("Our shops in Berlin and Munich. {}", prose(3, 4));
+    let folder = bench.path("pages");
+    std::fs::create_dir(&folder).unwrap();
+    let [one, other] = ["Berlin", "Munich"].map(|town| {
+        let path = folder.join(format!("{town}.html"));
+        let page = format!("<title>{town}</title><h1>{town}</h1><p>{text}</p>");
+        std::fs::write(&path, page).unwrap();
+        path.display().to_string()
+    });
+    let addresses = ["--url", "http://a.example/1", "--url", "http://a.example/2"];
+    let said = printed(&[&["explain", &*one, &*other], &addresses[..]].concat());
+    assert!(said.contains("text         equal") && said.contains("different pages"), "{said}");
+    bench.run(&["pages", &folder.display().to_string()]);
+    assert_eq!(bench.run(&["export"]).lines().count(), 2);
 }

@@ -260,7 +260,12 @@ impl Comparison {
     fn verdict(&self) -> String {
         let similarity = self.similarity.map_or("unknown".into(), |value| format!("{value:.3}"));
         if self.equal {
-            return "duplicates: the normalised text is equal".into();
+            return match self.duplicate {
+                true => "duplicates: the normalised text is equal".into(),
+                false => {
+                    "different pages: a short text that is equal, under names that are not".into()
+                }
+            };
         }
         if self.duplicate {
             let by =
