@@ -189,43 +189,58 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
     Ok(())
 }
 
+/// What went wrong with the output itself, as that: a reader who has gone is no error.
+pub(super) fn of_table(error: csv::Error) -> anyhow::Error {
+    match error.is_io_error() {
+        true => match error.into_kind() {
+            csv::ErrorKind::Io(error) => error.into(),
+            other => anyhow::anyhow!("{other:?}"),
+        },
+        false => error.into(),
+    }
+}
+
 fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: &mut impl Write) -> Result<u8> {
     let mut table = csv::Writer::from_writer(out);
-    table.write_record([
-        "id",
-        "time",
-        "kind",
-        "url",
-        "of_id",
-        "of_url",
-        "level",
-        "distance",
-        "similarity",
-        "title",
-        "language",
-        "host",
-        "bytes",
-        "restored",
-    ])?;
+    table
+        .write_record([
+            "id",
+            "time",
+            "kind",
+            "url",
+            "of_id",
+            "of_url",
+            "level",
+            "distance",
+            "similarity",
+            "title",
+            "language",
+            "host",
+            "bytes",
+            "restored",
+        ])
+        .map_err(of_table)?;
     let number = |value: Option<String>| value.unwrap_or_default();
     for (rows, row) in page {
         let entry = rows.entry(row)?;
-        table.write_record([
-            entry.id.to_string(),
-            entry.time,
-            entry.kind,
-            cell(entry.url),
-            number(entry.of.id.map(|id| id.to_string())),
-            cell(entry.of.url),
-            entry.level.unwrap_or_default(),
-            number(entry.distance.map(|d| d.to_string())),
-            number(entry.similarity.map(|s| s.to_string())),
-            cell(entry.title),
-            entry.language,
-            cell(entry.host),
-            entry.bytes.to_string(),
-            rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
-        ])?;
+        table
+            .write_record([
+                entry.id.to_string(),
+                entry.time,
+                entry.kind,
+                cell(entry.url),
+                number(entry.of.id.map(|id| id.to_string())),
+                cell(entry.of.url),
+                entry.level.unwrap_or_default(),
+                number(entry.distance.map(|d| d.to_string())),
+                number(entry.similarity.map(|s| s.to_string())),
+                cell(entry.title),
+                entry.language,
+                cell(entry.host),
+                entry.bytes.to_string(),
+                rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
+            ])
+            .map_err(of_table)?;
     }
     table.flush()?;
     Ok(COMPLETE)

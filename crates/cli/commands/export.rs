@@ -9,7 +9,7 @@ use hapax_extract::jieba;
 use hapax_index::{Searcher, StoredPage};
 use serde_json::json;
 
-use super::duplicates::cell;
+use super::duplicates::{cell, of_table};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::data::must_exist;
 use crate::duplicates::Rows;
@@ -59,18 +59,13 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         }
         ExportFormat::Csv => {
             let mut table = csv::Writer::from_writer(output(args.output.as_deref())?);
-            table.write_record(["url", "title", "language", "fetched", "copies", "text"])?;
+            let head = ["url", "title", "language", "fetched", "copies", "text"];
+            table.write_record(head).map_err(of_table)?;
             each(&mut |page, copies| {
                 let copies = copies.to_string();
                 let (title, text) = (cell(page.title.clone()), cell(page.text.clone()));
-                Ok(table.write_record([
-                    &page.url,
-                    &title,
-                    &page.language,
-                    &page.fetched,
-                    &copies,
-                    &text,
-                ])?)
+                let row = [&page.url, &title, &page.language, &page.fetched, &copies, &text];
+                table.write_record(row).map_err(of_table)
             })?;
             table.flush()?;
         }
