@@ -282,3 +282,17 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
         }
     }
 }
+
+#[test]
+fn a_spelling_that_robots_forbid_is_not_followed() {
+    let (server, _) = site(|path, _| match path {
+        "/robots.txt" => {
+            Page { body: b"User-agent: *\nDisallow: /*?utm_source\n".to_vec(), ..html("") }
+        }
+        "/" => leads("302 Found", "/?utm_source=home"),
+        _ => article(1),
+    });
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &[]);
+    assert_eq!((server.asked(), reasons(&bench, "redirects")), (vec!["/".to_owned()], 1));
+}

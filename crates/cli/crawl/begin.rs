@@ -52,8 +52,12 @@ impl Writer {
                 // It was leased then, or has been fetched since.
                 if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
                     && let Some(Ok(url)) = self.rules.admit(&url, 1)
+                    && self.frontier.push_again(Entry::page(url, 1))?
                 {
-                    self.frontier.push_again(Entry::page(url, 1))?;
+                    queued += 1;
+                    if queued.is_multiple_of(AGAIN) {
+                        self.committer.commit(false)?;
+                    }
                 }
                 continue;
             }

@@ -282,6 +282,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 && normalize(to, &shared.url_limits).is_ok_and(|to| to == url)
         });
         let Some(to) = spelling else { break response };
+        // The rules may tell spellings apart.
+        if !allows(shared, &lease, &to).await {
+            break response;
+        }
         (at, hops) = (to, hops + 1);
         tokio::time::sleep(shared.delay).await;
     };
@@ -431,6 +435,17 @@ enum Refusal {
     Clean(Url),
     /// Until the pause is over that the host asks for.
     Wait,
+}
+
+/// Whether robots.txt of the lease's host allows another URL of it.
+async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
+    if names_host(&shared.ignore_robots, url) {
+        return true;
+    }
+    match shared.rules.of(shared, lease).await.0 {
+        HostRule::Rules(rules) => rules.allows(url).0,
+        _ => false,
+    }
 }
 
 /// Whether the host's robots.txt lets the lease pass.
