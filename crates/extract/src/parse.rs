@@ -147,9 +147,10 @@ impl TokenSink for Gate<'_> {
             // The tokenizer is between two tokens: what is plain need not go through it.
             self.feed.skip_within_piece(|piece| {
                 let mut at = 0;
+                let mut attributes = Vec::new();
                 while self.closed.get().is_none()
                     && matches!(result, TokenSinkResult::Continue)
-                    && let Some((token, length)) = plain::token(piece, at)
+                    && let Some((token, length)) = plain::token(piece, at, &mut attributes)
                 {
                     at += length;
                     result = self.pass(token, line);

@@ -32,16 +32,23 @@ impl Source<'_> {
 }
 
 /// The token that begins at `at`, as the data state of the tokenizer would make it (HTML, 13.2.5.1), and
-/// its length in bytes. `None` if it is not plain, or does not end in this piece.
+/// its length in bytes. `None` if it is not plain, or does not end in this piece. Attributes are gathered
+/// in `attributes`, so that each tag takes as much memory as it has of them.
 ///
 /// # Complexity
 /// Linear in the token; quadratic in the attributes of one tag, of which [`MAX_ATTRIBUTES`] are plain.
-pub(crate) fn token(piece: &StrTendril, at: usize) -> Option<(Token, usize)> {
+pub(crate) fn token(
+    piece: &StrTendril,
+    at: usize,
+    attributes: &mut Vec<Attribute>,
+) -> Option<(Token, usize)> {
     let source = Source { piece, at, text: piece.get(at..)? };
     let (text, bytes) = (source.text, source.bytes());
     if bytes.first()? == &b'<' {
-        let (tag, length) =
-            if bytes.get(1)? == &b'/' { end_tag(source) } else { start_tag(source) }?;
+        let (tag, length) = match bytes.get(1)? {
+            b'/' => end_tag(source),
+            _ => start_tag(source, attributes),
+        }?;
         return Some((Token::TagToken(tag), length));
     }
     let end = memchr3(b'<', b'&', b'\0', bytes)?;
@@ -80,18 +87,21 @@ fn end_tag(source: Source<'_>) -> Option<(Tag, usize)> {
 /// A tag with more attributes is not plain.
 const MAX_ATTRIBUTES: usize = 64;
 
-fn start_tag(source: Source<'_>) -> Option<(Tag, usize)> {
+fn start_tag(source: Source<'_>, attrs: &mut Vec<Attribute>) -> Option<(Tag, usize)> {
     let bytes = source.bytes();
     let (name, mut at) = tag_name(bytes, 1)?;
-    let mut attrs: Vec<Attribute> = Vec::new();
+    attrs.clear();
     loop {
         at = skip(bytes, at, |byte| !is_space(byte))?;
-        match bytes.get(at)? {
-            b'>' => return Some((tag(TagKind::StartTag, name, false, attrs), at + 1)),
-            b'/' if bytes.get(at + 1)? == &b'>' => {
-                return Some((tag(TagKind::StartTag, name, true, attrs), at + 2));
-            }
-            _ => {}
+        let closing = match bytes.get(at)? {
+            b'>' => Some(1),
+            b'/' if bytes.get(at + 1)? == &b'>' => Some(2),
+            _ => None,
+        };
+        if let Some(length) = closing {
+            // No larger than it must be: the tree keeps it.
+            let attrs = Vec::from_iter(attrs.drain(..));
+            return Some((tag(TagKind::StartTag, name, length == 2, attrs), at + length));
         }
         let end = skip(bytes, at, |byte| !is_plain(byte))?;
         let attribute = local_name(bytes.get(at..end)?)?;
@@ -194,7 +204,7 @@ mod tests {
     use super::*;
 
     fn show(text: &str) -> Option<String> {
-        let (token, length) = token(&StrTendril::from_slice(text), 0)?;
+        let (token, length) = token(&StrTendril::from_slice(text), 0, &mut Vec::new())?;
         let rest = text.get(length..)?;
         Some(match token {
             Token::TagToken(tag) => {
@@ -207,6 +217,16 @@ mod tests {
             Token::CharacterTokens(text) => format!("{text}|{rest}"),
             _ => return None,
         })
+    }
+
+    #[test]
+    fn a_tag_takes_no_more_memory_than_its_attributes() {
+        let mut attributes = Vec::new();
+        for (text, count) in [("<p>", 0), ("<a id=x>", 1), ("<a id=x b c=d e f>", 5)] {
+            let found = token(&StrTendril::from_slice(text), 0, &mut attributes);
+            let Some((Token::TagToken(tag), _)) = found else { panic!("{text}: {found:?}") };
+            assert_eq!((tag.attrs.len(), tag.attrs.capacity()), (count, count), "{text}");
+        }
     }
 
     #[test]

@@ -94,8 +94,8 @@ impl Stems {
     }
 }
 
-/// Words remembered, of one language.
-const MAX_WORDS: usize = 65_536;
+/// Words remembered, of one language: what a hash table of 65,536 places takes before it doubles.
+const MAX_WORDS: usize = 65_536 / 8 * 7;
 
 /// A word of at most 24 bytes, without a pointer: its bytes where they are eight or more, the first
 /// and last ones overlapping, else packed into one number with their count. No word holds a zero
