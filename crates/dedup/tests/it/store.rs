@@ -254,13 +254,8 @@ fn too_long_keys_and_payloads_are_refused() {
     assert!(matches!(Store::in_memory(other), Err(Error::RecipeName)));
 }
 
-#[test]
-fn the_band_lists_of_a_template_stay_short() {
-    // 1,300 documents with one sketch, kept although they are duplicates.
-    let mut options =
-        Options { keep_duplicates: true, memtable_documents: 400, ..Options::default() };
-    // The sketch alone shall propose and confirm.
-    options.policy.max_distance = 64;
+/// The documents that a sketch finds among 1,300 that share it, oldest first.
+fn found_by_sketch(options: Options) -> (Vec<u64>, u64) {
     let store = Store::in_memory(options).unwrap();
     let sketch = Sketch::from_hashes((0..100).map(mix64));
     for number in 0..1300u64 {
@@ -273,9 +268,25 @@ fn the_band_lists_of_a_template_stay_short() {
             store.wait().unwrap();
         }
     }
-    assert!(store.capped_bands() > 0);
     let fingerprint = Fingerprint::from_bits(mix64(5000));
     let document = Document { sketch, tokens: 500, ..Document::new(b"new", fingerprint) };
-    let found = store.matches(&document).unwrap().len();
-    assert!((1..=2 * hapax_dedup::MAX_BAND_BUCKET).contains(&found), "{found}");
+    let mut found: Vec<u64> = store.matches(&document).unwrap().iter().map(|n| n.id).collect();
+    found.sort_unstable();
+    (found, store.capped_bands())
+}
+
+#[test]
+fn of_a_template_the_oldest_documents_are_proposed_whatever_of_them_is_merged() {
+    let oldest: Vec<u64> = (0..hapax_dedup::MAX_BAND_BUCKET as u64).collect();
+    for memtable_documents in [100, 150, 400, 700, 5000] {
+        for resident_bytes in [0, 512 << 20] {
+            let mut options = Options { memtable_documents, resident_bytes, ..Options::default() };
+            // Kept although they are duplicates, and the sketch alone shall propose and confirm.
+            options.keep_duplicates = true;
+            options.policy.max_distance = 64;
+            let (found, capped) = found_by_sketch(options);
+            assert_eq!(found, oldest, "{memtable_documents} {resident_bytes}");
+            assert!(capped > 0, "{memtable_documents}");
+        }
+    }
 }
