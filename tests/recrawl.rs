@@ -216,6 +216,23 @@ fn a_recrawl_that_only_waits_for_a_dead_host_has_come_to_its_end() {
 }
 
 #[test]
+fn a_recrawl_that_nobody_answers_says_so() {
+    let server = Server::start(web(5, 1));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    server.die();
+    let output = bench.crawl(&seeds, &["--recrawl"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(
+        (code(&output), said.contains("No page could be looked at again.")),
+        (4, true),
+        "{said}"
+    );
+    assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(5), "what was there is kept");
+}
+
+#[test]
 fn budgets_are_whole_in_a_recrawl_that_goes_on_and_pages_are_counted_from_each_beginning() {
     let server = Server::slow(web(30, 2), Duration::from_millis(4));
     let bench = Bench::new();

@@ -30,6 +30,21 @@ fn settings_of_the_environment_hold_lists_and_switches_and_flags_take_them_back(
 }
 
 #[test]
+fn requests_at_a_time_are_one_at_least_and_as_many_as_anybody_asks_for() {
+    let server = Server::start(HashMap::from([("/".to_owned(), article(1))]));
+    let bench = Bench::new();
+    for flag in ["--concurrency", "--per-host"] {
+        let refused = bench.crawl(&[server.url("/")], &[flag, "0"]);
+        assert_eq!(code(&refused), 1, "{}", text(&refused.stderr));
+        assert!(text(&refused.stderr).contains(flag), "{}", text(&refused.stderr));
+    }
+    let most = usize::MAX.to_string();
+    let flags = ["--concurrency", &most, "--per-host", &most];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert_eq!(server.asked(), ["/"]);
+}
+
+#[test]
 fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
     let server = Server::start(HashMap::from([
         ("/".to_owned(), html(format!("<p>{}</p><a href=/b>b</a>", prose(1, 9)))),

@@ -13,8 +13,8 @@ use url::Url;
 use crate::exit::{USAGE, coded};
 use crate::spelling::guessed;
 use crate::units::{
-    check_duration, check_duration_limit, check_size, check_size_limit, limit, parse_duration,
-    parse_limit,
+    check_count, check_duration, check_duration_limit, check_size, check_size_limit, limit,
+    parse_duration, parse_limit,
 };
 
 /// How far a crawl goes.
@@ -81,13 +81,13 @@ pub(crate) struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exclude: Option<Vec<String>>,
     /// Requests at a time [default: 64]
-    #[arg(long, env = "HAPAX_CONCURRENCY", value_name = "N", help_heading = "Politeness")]
+    #[arg(long, env = "HAPAX_CONCURRENCY", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) concurrency: Option<usize>,
+    pub(crate) concurrency: Option<std::num::NonZeroUsize>,
     /// Requests at a time to one host [default: 1]
-    #[arg(long, env = "HAPAX_PER_HOST", value_name = "N", help_heading = "Politeness")]
+    #[arg(long, env = "HAPAX_PER_HOST", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) per_host: Option<usize>,
+    pub(crate) per_host: Option<std::num::NonZeroUsize>,
     /// Pause between two requests to a host; slow hosts get a longer one [default: 1s]
     #[arg(long, env = "HAPAX_DELAY", value_name = "TIME", value_parser = check_duration, help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]

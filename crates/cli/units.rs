@@ -1,5 +1,6 @@
 //! Times and sizes as people write them.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -18,6 +19,11 @@ pub(crate) fn check_duration(text: &str) -> Result<String, String> {
 
 pub(crate) fn check_size(text: &str) -> Result<String, String> {
     parse_size(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+}
+
+/// How many at a time.
+pub(crate) fn check_count(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse().map_err(|_| format!("{text:?} is no whole number from 1 on"))
 }
 
 /// As `check_duration`, or [`NONE`].

@@ -1,6 +1,7 @@
 //! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -92,7 +93,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         delay: settings.delay()?,
         address_delay: settings.delay()? / 4,
         breaker_wait: settings.delay()?.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
-        per_host: settings.per_host.unwrap_or(1).max(1),
+        per_host: settings.per_host.map_or(1, NonZeroUsize::get),
         ..hapax_frontier::Options::default()
     };
     let reach = settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?;
@@ -236,6 +237,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
+    summary.unreached = summary.responses == 0
+        && summary.deferred_urls > 0
+        && before.is_some_and(|before| stats.looked_at() == before);
     if !summary.shared {
         summary.name_hosts(&stats, &*frontier);
     }
@@ -288,7 +292,8 @@ async fn schedule(
     answers: mpsc::Sender<Message>,
     settings: &Settings,
 ) -> Result<Stop> {
-    let permits = Arc::new(Semaphore::new(settings.concurrency.unwrap_or(64).max(1)));
+    let most = settings.concurrency.map_or(64, NonZeroUsize::get).min(Semaphore::MAX_PERMITS);
+    let permits = Arc::new(Semaphore::new(most));
     let mut signals = Signals::new()?;
     let mut tasks = tokio::task::JoinSet::new();
     let stop = loop {

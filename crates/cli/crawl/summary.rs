@@ -51,6 +51,9 @@ pub(crate) struct Summary {
     /// Other workers share the crawl, and may have done it all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shared: bool,
+    /// A recrawl that no host answered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) unreached: bool,
 }
 
 /// What came of one host.
@@ -116,6 +119,7 @@ impl Summary {
             data: data.display().to_string(),
             hosts: Vec::new(),
             shared: false,
+            unreached: false,
         }
     }
 
@@ -147,10 +151,11 @@ impl Summary {
     pub(crate) fn code(&self) -> u8 {
         if self.stopped.is_some() {
             exit::STOPPED
-        } else if self.pages.fetched == 0
-            && self.pages.alias == 0
-            && self.responses == 0
-            && !self.shared
+        } else if self.unreached
+            || self.pages.fetched == 0
+                && self.pages.alias == 0
+                && self.responses == 0
+                && !self.shared
         {
             exit::NO_SEED
         } else {
@@ -185,6 +190,7 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     let pages = &summary.pages;
     let head = match (&summary.stopped, summary.code()) {
         (Some(why), _) => format!("Stopped: {why}."),
+        (None, _) if summary.unreached => "No page could be looked at again.".to_owned(),
         (None, exit::NO_SEED) => "No seed could be fetched.".to_owned(),
         (None, _) if summary.deferred_urls > 0 => {
             "Done, but for what could not be reached.".to_owned()
