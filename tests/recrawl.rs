@@ -207,7 +207,8 @@ fn a_recrawl_that_only_waits_for_a_dead_host_has_come_to_its_end() {
     let flags = ["--scope", "any"];
     assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
     far.die();
-    bench.crawl(&seeds, &["--scope", "any", "--recrawl"]);
+    let output = bench.crawl(&seeds, &["--scope", "any", "--recrawl"]);
+    assert_eq!(code(&output), 0, "one host answered: {}", text(&output.stderr));
     // A run without --recrawl that stops at once.
     bench.crawl(&seeds, &["--scope", "any", "--time-limit", "1ms"]);
     let before = server.asked().len();
@@ -230,6 +231,10 @@ fn a_recrawl_that_nobody_answers_says_so() {
         "{said}"
     );
     assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(5), "what was there is kept");
+    assert_eq!(bench.summary()["unreached"].as_bool(), Some(true), "{}", bench.summary());
+    // Nothing new is begun: that it is down still is no news.
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 4);
 }
 
 #[test]

@@ -83,11 +83,11 @@ pub(crate) struct Settings {
     /// Requests at a time [default: 64]
     #[arg(long, env = "HAPAX_CONCURRENCY", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) concurrency: Option<std::num::NonZeroUsize>,
+    pub(crate) concurrency: Option<usize>,
     /// Requests at a time to one host [default: 1]
     #[arg(long, env = "HAPAX_PER_HOST", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) per_host: Option<std::num::NonZeroUsize>,
+    pub(crate) per_host: Option<usize>,
     /// Pause between two requests to a host; slow hosts get a longer one [default: 1s]
     #[arg(long, env = "HAPAX_DELAY", value_name = "TIME", value_parser = check_duration, help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]

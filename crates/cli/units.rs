@@ -1,6 +1,5 @@
 //! Times and sizes as people write them.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -22,8 +21,9 @@ pub(crate) fn check_size(text: &str) -> Result<String, String> {
 }
 
 /// How many at a time.
-pub(crate) fn check_count(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse().map_err(|_| format!("{text:?} is no whole number from 1 on"))
+pub(crate) fn check_count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("{text:?} is no whole number from 1 to {}", usize::MAX))
 }
 
 /// As `check_duration`, or [`NONE`].

@@ -81,18 +81,20 @@ impl Writer {
     }
 
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
-    pub(super) fn again(&mut self) -> Result<()> {
+    /// Returns how many pages it wants, those that wait in the queue already among them.
+    pub(super) fn again(&mut self) -> Result<u64> {
         self.committer.recrawl = true;
         self.committer.looked_at_before = self.stats.looked_at();
         // Budgets are those of the look that begins.
         self.stats.forget_hosts();
         self.committer.forget_host_pages()?;
-        let mut queued = 0u64;
+        let (mut queued, mut wanted) = (0u64, 0u64);
         // Seeds first: one that has moved brings the scope of all that moved with it.
         for seed in &self.seeds {
             if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
                 && let Some(Ok(url)) = self.rules.admit(seed, 0)
             {
+                wanted += 1;
                 self.frontier.push_again(Entry::page(url, 0))?;
             }
         }
@@ -107,9 +109,9 @@ impl Writer {
                     true => self.committer.depth_of(url.as_str())?,
                     false => 0,
                 };
-                if let Some(Ok(url)) = self.rules.admit(&url, depth)
-                    && self.frontier.push_again(Entry::page(url, depth))?
-                {
+                let Some(Ok(url)) = self.rules.admit(&url, depth) else { continue };
+                wanted += 1;
+                if self.frontier.push_again(Entry::page(url, depth))? {
                     queued += 1;
                     if queued.is_multiple_of(AGAIN) {
                         self.committer.commit(false)?;
@@ -129,6 +131,7 @@ impl Writer {
         }
         self.committer.looking = true;
         self.committer.commit(false)?;
-        self.save_summary()
+        self.save_summary()?;
+        Ok(wanted)
     }
 }

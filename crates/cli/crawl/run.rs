@@ -1,7 +1,6 @@
 //! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -93,7 +92,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         delay: settings.delay()?,
         address_delay: settings.delay()? / 4,
         breaker_wait: settings.delay()?.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
-        per_host: settings.per_host.map_or(1, NonZeroUsize::get),
+        per_host: settings.per_host.unwrap_or(1).max(1),
         ..hapax_frontier::Options::default()
     };
     let reach = settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?;
@@ -209,8 +208,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     writer.seed(&job.seeds)?;
     writer.remember_claims()?;
     writer.reconsider(&job.rules)?;
+    let mut looks_again = 0;
     if begins_again {
-        writer.again()?;
+        looks_again = writer.again()?;
     } else if job.recrawl {
         writer.committer.looked_at_before = writer.stats.looked_at();
         tracing::info!("going on with the recrawl that was stopped");
@@ -237,9 +237,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
-    summary.unreached = summary.responses == 0
-        && summary.deferred_urls > 0
-        && before.is_some_and(|before| stats.looked_at() == before);
+    summary.unreached = looks_again > 0 && summary.responses == 0 && stop == Stop::Complete;
     if !summary.shared {
         summary.name_hosts(&stats, &*frontier);
     }
@@ -292,7 +290,7 @@ async fn schedule(
     answers: mpsc::Sender<Message>,
     settings: &Settings,
 ) -> Result<Stop> {
-    let most = settings.concurrency.map_or(64, NonZeroUsize::get).min(Semaphore::MAX_PERMITS);
+    let most = settings.concurrency.unwrap_or(64).clamp(1, Semaphore::MAX_PERMITS);
     let permits = Arc::new(Semaphore::new(most));
     let mut signals = Signals::new()?;
     let mut tasks = tokio::task::JoinSet::new();

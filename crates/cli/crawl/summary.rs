@@ -51,7 +51,7 @@ pub(crate) struct Summary {
     /// Other workers share the crawl, and may have done it all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shared: bool,
-    /// A recrawl that no host answered.
+    /// A recrawl that got no answer for any page.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unreached: bool,
 }

@@ -223,6 +223,8 @@ mod tests {
     fn a_tag_takes_no_more_memory_than_its_attributes() {
         let mut attributes = Vec::new();
         for (text, count) in [("<p>", 0), ("<a id=x>", 1), ("<a id=x b c=d e f>", 5)] {
+            // Nothing of a tag that is not plain stays behind.
+            assert!(token(&StrTendril::from_slice("<a id=x b"), 0, &mut attributes).is_none());
             let found = token(&StrTendril::from_slice(text), 0, &mut attributes);
             let Some((Token::TagToken(tag), _)) = found else { panic!("{text}: {found:?}") };
             assert_eq!((tag.attrs.len(), tag.attrs.capacity()), (count, count), "{text}");

@@ -119,6 +119,10 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     {
         return Err(Rejected::Trap("repeated-segment"));
     }
+    // A host may have become longer: `1..` is the address 0.0.0.1.
+    if url.as_str().len() > limits.max_length {
+        return Err(Rejected::Trap("url-length"));
+    }
     Ok(url)
 }
 
@@ -274,6 +278,9 @@ mod tests {
         assert_eq!(normal("file:///etc/passwd"), Err(Rejected::Scheme));
         let long = format!("http://a.example/{}", "x".repeat(3000));
         assert_eq!(normal(&long), Err(Rejected::Trap("url-length")));
+        let grows = format!("http://1../{}", "x".repeat(2037));
+        assert_eq!((grows.len(), normal(&grows)), (2048, Err(Rejected::Trap("url-length"))));
+        assert_eq!(normal("http://1../x").as_deref(), Ok("http://0.0.0.1/x"));
         assert_eq!(
             normal("http://a.example/a/b/a/b/a/b/a/b"),
             Err(Rejected::Trap("repeated-segment"))
