@@ -51,6 +51,8 @@ pub enum Error {
     PayloadTooLong(usize),
     /// A key longer than 65,535 bytes.
     KeyTooLong(usize),
+    /// No document was ever given this number, so none can duplicate it.
+    NoDocument(u64),
     /// More fingerprints than 2^32 - 1 at once, more documents than 2^27 - 1 before a commit, or
     /// numbers too far apart for one segment.
     TooMany(u64),
@@ -91,6 +93,9 @@ impl fmt::Display for Error {
             Self::RecipeName => f.write_str("a recipe's name is one line of at most 1024 bytes"),
             Self::PayloadTooLong(length) => {
                 write!(f, "a payload of {length} bytes, at most 131071 fit")
+            }
+            Self::NoDocument(id) => {
+                write!(f, "there is no document {id} yet that another could duplicate")
             }
             Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
             Self::TooMany(count) => write!(f, "{count} are too many at once"),

@@ -215,6 +215,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_published_designs_have_the_published_candidates() {
+        let designs = published_designs(1 << 34);
+        let counts =
+            designs.iter().map(|(_, layout, candidates)| (layout.leads().len(), *candidates));
+        let expected = [(20, 8.0), (16, 64.0), (10, 512.0), (4, 262_144.0)];
+        assert_eq!(counts.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn a_batch_gets_longer_leads_as_it_grows() {
         let tables = |count, distance| Layout::for_batch(count, distance).unwrap().leads().len();
         assert_eq!([1_000_000, 10_000_000, 400_000_000].map(|n| tables(n, 3)), [4, 6, 8]);

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use super::VERSION;
 use super::deleted::Deleted;
-use super::journal;
 use super::manifest::{Manifest, SegmentLine};
+use super::names::Named;
 use super::resident::Resident;
 use super::segment::Segment;
 use super::segment::build::{MAX_IDS, MAX_ROWS, Plan, Source};
@@ -172,7 +172,7 @@ impl Job {
         };
         manifest.write(&*self.dir)?;
         for name in self.dir.list().unwrap_or_default() {
-            if name.starts_with("deleted-") && Some(&name) != file.as_ref() {
+            if matches!(Named::of(&name), Some(Named::Deleted(_))) && Some(&name) != file.as_ref() {
                 let _ = self.dir.remove(&name);
             }
         }
@@ -181,9 +181,8 @@ impl Job {
 
     fn remove_journals(&self) {
         for name in self.dir.list().unwrap_or_default() {
-            let number = name.strip_prefix("journal-").and_then(|number| number.parse().ok());
-            if number.is_some_and(|number: u64| number < self.journal) {
-                let _ = self.dir.remove(&journal::name(number.unwrap_or_default()));
+            if matches!(Named::of(&name), Some(Named::Journal(number)) if number < self.journal) {
+                let _ = self.dir.remove(&name);
             }
         }
     }

@@ -114,10 +114,11 @@ mod sled_map {
                 set_aside(folder);
                 open_tree(folder)
             })?;
-            let known = tree.get(COUNT).ok().flatten().and_then(|v| decode(&v)).unwrap_or(0);
+            // A damaged page shows itself only when it is read.
+            let known = guarded(|| tree.get(COUNT))?.and_then(|v| decode(&v)).unwrap_or(0);
             if known > documents {
                 // It has seen commits that the store has not: another store's cache.
-                tree.clear().ok()?;
+                guarded(|| tree.clear())?;
                 return Some(Self::new(folder, tree, 0, damaged));
             }
             Some(Self::new(folder, tree, known, damaged))
@@ -136,8 +137,7 @@ mod sled_map {
             if let Some(id) = self.batch.get(key) {
                 return *id;
             }
-            let value = catch_unwind(AssertUnwindSafe(|| self.tree.get(key))).ok()?.ok()??;
-            decode(&value)
+            decode(&guarded(|| self.tree.get(key))??)
         }
 
         pub(super) fn insert(&mut self, key: &[u8], id: DocId) {
@@ -166,15 +166,14 @@ mod sled_map {
             }
             batch.insert(COUNT, &self.known.to_le_bytes());
             // A cache: its loss is a slower look-up, never a wrong one.
-            let applied = catch_unwind(AssertUnwindSafe(|| self.tree.apply_batch(batch)));
-            self.broken = !matches!(applied, Ok(Ok(())));
+            self.broken = guarded(|| self.tree.apply_batch(batch)).is_none();
         }
     }
 
     impl Drop for SledMap {
         /// sled's own flush stops short of the drive: its file is synced as well.
         fn drop(&mut self) {
-            let _ = catch_unwind(AssertUnwindSafe(|| self.tree.flush()));
+            let _ = guarded(|| self.tree.flush());
             let _ = File::open(self.path.join("db")).and_then(|file| file.sync_data());
         }
     }
@@ -200,7 +199,12 @@ mod sled_map {
             .mode(sled::Mode::LowSpace)
             .cache_capacity(16 << 20)
             .flush_every_ms(None);
-        catch_unwind(AssertUnwindSafe(|| config.open())).ok()?.ok()
+        guarded(|| config.open())
+    }
+
+    /// What sled gives; `None` of an error, or of a panic over a damaged file.
+    fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> Option<T> {
+        catch_unwind(AssertUnwindSafe(work)).ok()?.ok()
     }
 
     fn set_aside(folder: &Path) {

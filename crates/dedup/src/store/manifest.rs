@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 
 /// The file's name.
 pub(crate) const NAME: &str = "MANIFEST";
-const NEXT: &str = "MANIFEST.tmp";
+/// Its name until it is whole.
+pub(super) const NEXT: &str = "MANIFEST.tmp";
 /// The longest name of a recipe.
 pub(crate) const MAX_RECIPE: usize = 1024;
 

@@ -9,6 +9,7 @@ mod idmap;
 mod journal;
 mod manifest;
 mod memtable;
+mod names;
 mod open;
 mod options;
 mod resident;
@@ -256,8 +257,8 @@ impl Store {
     /// new. A key that is known keeps its first record, and its number is returned.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::Corrupt`] from a segment,
-    /// [`Error::Poisoned`], [`Error::TooMany`].
+    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::NoDocument`] if `of` was never
+    /// given, [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
         held(&self.writer).insert(document, of, &self.options)
     }

@@ -10,6 +10,7 @@ use super::idmap::IdMap;
 use super::journal::{self, Batch, HEADER, Journal, Kind};
 use super::manifest::{self, Manifest};
 use super::memtable::Memtable;
+use super::names::Named;
 use super::resident::Resident;
 use super::segment::Segment;
 use super::view::{Shared, View};
@@ -66,7 +67,8 @@ fn create(dir: &dyn Directory, options: &Options) -> Result<Manifest> {
         let journal = name == journal::name(1);
         let contents = || dir.contents(&name).map_err(Error::io(&dir.path().join(&name)));
         let fresh = journal && contents()?.len() <= HEADER;
-        if (name.starts_with("seg-") || name.starts_with("journal")) && !fresh {
+        let ours = matches!(Named::of(&name), Some(Named::Segment(_) | Named::Journal(_)));
+        if ours && !fresh {
             return Err(Error::Corrupt {
                 path: dir.path().join(manifest::NAME),
                 offset: 0,
@@ -190,15 +192,16 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
         .collect();
     let mut next = 1;
     for name in dir.list().map_err(Error::io(dir.path()))? {
-        let mut parts = name.split(['-', '.']);
-        let kind = parts.next().unwrap_or_default();
-        let number = parts.next().and_then(|part| part.parse::<u64>().ok());
-        let ours = matches!(kind, "seg" | "deleted");
-        if ours && let Some(number) = number {
-            next = next.max(number.saturating_add(1));
-        }
-        let old_journal = kind == "journal" && number.is_some_and(|n| n < manifest.journal);
-        if (ours || name.ends_with(".tmp")) && !named.contains(name.as_str()) || old_journal {
+        let leftover = match Named::of(&name) {
+            Some(Named::Segment(number) | Named::Deleted(number)) => {
+                next = next.max(number.saturating_add(1));
+                !named.contains(name.as_str())
+            }
+            Some(Named::Journal(number)) => number < manifest.journal,
+            Some(Named::Unfinished) => true,
+            None => false,
+        };
+        if leftover {
             dir.remove(&name).map_err(Error::io(&dir.path().join(&name)))?;
         }
     }

@@ -146,7 +146,10 @@ impl Writer {
         self.usable()?;
         match self.id_of(document.key)? {
             Some(id) => Ok(id),
-            None => self.insert_new(document, of, options),
+            None => match of.filter(|of| *of >= self.view.end) {
+                Some(of) => Err(Error::NoDocument(of)),
+                None => self.insert_new(document, of, options),
+            },
         }
     }
 

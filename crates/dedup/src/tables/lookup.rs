@@ -202,6 +202,49 @@ impl Tables {
         })
     }
 
+    /// What queries find in all shards of one set, each looked up in on a thread of its own: what
+    /// [`near_parallel`](Self::near_parallel) of the whole tables gives. The shards may be of any
+    /// [`Shard`](super::Shard) numbers; what none of them holds is not found.
+    pub fn near_sharded(shards: &[Self], queries: &[Fingerprint]) -> Vec<Vec<Near>> {
+        let part = |shard: &Self| {
+            let mut found = vec![Vec::new(); queries.len()];
+            shard.near_many(queries, |number, near| {
+                found.get_mut(number).into_iter().for_each(|found| found.push(near));
+            });
+            found
+        };
+        let mut all = vec![Vec::new(); queries.len()];
+        std::thread::scope(|scope| {
+            let workers: Vec<_> =
+                shards.iter().map(|shard| scope.spawn(move || part(shard))).collect();
+            for worker in workers {
+                let found: Vec<Vec<Near>> =
+                    worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                all.iter_mut().zip(found).for_each(|(all, found)| all.extend(found));
+            }
+        });
+        for found in &mut all {
+            found.sort_unstable_by_key(|near: &Near| (near.distance, near.fingerprint));
+        }
+        all
+    }
+
+    /// How many stored fingerprints a look-up of this query compares in full: its cost, and what
+    /// [`Plan::candidates`](crate::Plan::candidates) expects of uniform ones. One that several tables
+    /// propose counts several times.
+    pub fn candidates(&self, query: Fingerprint) -> u64 {
+        let limit = self.layout.distance();
+        let mut candidates = 0;
+        for table in (0..self.tables.len()).filter_map(|number| self.table(number)) {
+            let home = table.shape.bucket_of(query.bits());
+            let flips = Flips::new(table.shape.directory_bits, table.shape.lead.radius);
+            let buckets = flips.filter(|flip| flip.count_ones() <= limit).map(|flip| home ^ flip);
+            let held = buckets.filter(|bucket| table.shape.buckets.contains(bucket));
+            candidates += held.map(|bucket| table.range(bucket).len() as u64).sum::<u64>();
+        }
+        candidates
+    }
+
     /// Where a fingerprint stands in the order of the first table: an index into arrays that the
     /// caller keeps beside the tables.
     pub fn rank(&self, fingerprint: Fingerprint) -> Option<usize> {

@@ -58,9 +58,9 @@ impl Default for TableOptions {
 /// find, taken together, is what the whole tables find, each match once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// How many leading bits tell shards apart; at most the bits of every table's directory.
+    /// How many leading bits tell shards apart; of more than the shortest lead has (or 30), so many.
     pub bits: u32,
-    /// Which shard, below `2^bits`.
+    /// Which shard, below `2^bits`; there is nothing in others.
     pub number: u64,
 }
 
@@ -102,7 +102,8 @@ impl Tables {
         Self::with_options(fingerprints, layout, &TableOptions::default())
     }
 
-    /// Tables of these fingerprints, of at most 2^32 - 1 distinct ones.
+    /// Tables of these fingerprints. At most 2^32 - 1 distinct ones are taken, the smallest: more
+    /// belong into [shards](Shard) of less, or into a [`Store`](crate::Store).
     pub fn with_options(
         fingerprints: &[Fingerprint],
         layout: &Layout,
@@ -120,15 +121,17 @@ impl Tables {
         distinct = distinct.get(..distinct.len().min(u32::MAX as usize)).unwrap_or(distinct);
         let bits = || distinct.iter().map(|fingerprint| fingerprint.bits());
 
+        let shortest = layout.leads().iter().map(|lead| lead.bits()).min().unwrap_or(0);
+        let most = shortest.min(table::MAX_DIRECTORY_BITS);
         let mut at = 0;
         let mut tables = Vec::new();
         let mut all_starts = Vec::new();
         for &lead in layout.leads() {
             let mut shape = Shape::new(lead, distinct.len() as u64, options.packed);
             if let Some(shard) = options.shard {
-                let bits = shape.directory_bits.max(shard.bits.min(lead.bits()));
-                shape =
-                    Shape::with_bits(lead, bits, options.packed).shard(shard.bits, shard.number);
+                let cut = shard.bits.min(most);
+                shape = Shape::with_bits(lead, shape.directory_bits.max(cut), options.packed)
+                    .shard(cut, shard.number);
             }
             let mut starts = build::count(&shape, bits());
             let total = build::starts(&mut starts);

@@ -18,7 +18,7 @@ use crate::layout::Lead;
 /// Buckets are made for so many fingerprints on average.
 pub(crate) const BUCKET_TARGET: u64 = 4;
 /// 2^30 buckets have a directory of 4 GiB.
-const MAX_DIRECTORY_BITS: u32 = 30;
+pub(crate) const MAX_DIRECTORY_BITS: u32 = 30;
 /// Lines of a bucket that are asked for ahead; the rest of a long one the machine foresees.
 const PREFETCHED_LINES: usize = 3;
 /// Bytes after the last entry, so that the last one can be read as eight bytes.
@@ -58,10 +58,11 @@ impl Shape {
         }
     }
 
-    /// The part of the table whose `bits` leading bits are `number`.
+    /// The part of the table whose `bits` leading bits are `number`; nothing of it if there is none.
     pub(crate) fn shard(mut self, bits: u32, number: u64) -> Self {
         let each = self.directory_bits.saturating_sub(bits);
-        self.buckets = number << each..(number + 1) << each;
+        let parts = 1u64 << self.directory_bits.min(bits);
+        self.buckets = if number < parts { number << each..(number + 1) << each } else { 0..0 };
         self
     }
 

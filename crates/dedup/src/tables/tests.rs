@@ -14,6 +14,7 @@ fn layouts(distance: u32) -> Vec<Layout> {
         Layout::two_level(distance.max(1) + 1, distance.max(1) + 1, distance.max(1))
             .and_then(|l| l.with_distance(distance)),
         Layout::halves(distance / 2 + 1, distance),
+        Layout::halves(distance / 2 + 2, distance),
         Layout::halves(distance / 2 + 3, distance),
         Layout::for_distance(distance / 2).unwrap().with_distance(distance),
         Layout::for_distance(MAX_DISTANCE).unwrap().with_distance(distance),
@@ -69,16 +70,12 @@ fn check(layout: &Layout, stored: &[Fingerprint], queries: &[Fingerprint]) {
         }
         let parallel = tables.near_parallel(queries, 3);
         assert_eq!(parallel.into_iter().map(plain).collect::<Vec<_>>(), expected);
-        let mut sharded = vec![Vec::new(); queries.len()];
-        for number in 0..4 {
+        let shard = |number| {
             let shard = Some(Shard { bits: 2, number });
-            let part = Tables::with_options(stored, layout, &TableOptions { packed, simd, shard });
-            part.near_many(queries, |query, near| sharded[query].push(near.fingerprint));
-        }
-        for (index, &query) in queries.iter().enumerate() {
-            sharded[index].sort_by_key(|&other| (query.distance(other), other));
-        }
-        assert_eq!(sharded, expected, "shards, {layout}");
+            Tables::with_options(stored, layout, &TableOptions { packed, simd, shard })
+        };
+        let sharded = Tables::near_sharded(&[0, 1, 2, 3].map(shard), queries);
+        assert_eq!(sharded.into_iter().map(plain).collect::<Vec<_>>(), expected, "{layout}");
         for (place, fingerprint) in tables.fingerprints().enumerate() {
             assert_eq!(tables.rank(fingerprint), Some(place));
             assert!(stored.contains(&fingerprint));
@@ -87,20 +84,19 @@ fn check(layout: &Layout, stored: &[Fingerprint], queries: &[Fingerprint]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(6))]
     #[test]
     fn every_layout_finds_what_the_exhaustive_scan_finds(
         center: u64,
         balls in prop::collection::vec(prop::collection::vec(0u32..64, 0..9), 1..60),
         far in prop::collection::vec(any::<u64>(), 0..20),
-        distance in 0u32..=7,
     ) {
         let mut stored: Vec<u64> = balls.iter()
             .map(|flips| flips.iter().fold(center, |bits, flip| bits ^ 1u64 << flip))
             .chain(far).collect();
         stored.push(stored[0]);
         let queries: Vec<u64> = stored.iter().copied().chain([center, !center]).collect();
-        for layout in layouts(distance) {
+        for layout in (0..=MAX_DISTANCE).flat_map(layouts) {
             check(&layout, &of(&stored), &of(&queries));
         }
     }
@@ -111,16 +107,61 @@ fn adversarial_sets_are_found_whole() {
     let within_a_block: Vec<u64> = (0..300).collect();
     let all_equal = vec![7u64; 300];
     let ball: Vec<u64> =
-        (0..64).flat_map(|a| (0..64).map(move |b| 1u64 << a | 1u64 << b)).collect();
+        (0..64).step_by(7).flat_map(|a| (0..64).map(move |b| 1u64 << a | 1u64 << b)).collect();
     for set in [within_a_block, all_equal, ball, vec![], vec![0, u64::MAX]] {
         for distance in 0..=MAX_DISTANCE {
-            for layout in [
-                Layout::for_distance(distance).unwrap(),
-                Layout::halves(distance / 2 + 1, distance).unwrap(),
-                Layout::probing(distance.div_ceil(2) + 1, distance).unwrap(),
-            ] {
-                check(&layout, &of(&set), &of(&[0, 1, 255, 299, 7, 1 << 63, u64::MAX]));
+            let queries = of(&[0, 1, 255, 299, 7, 1 << 63, u64::MAX]);
+            for layout in layouts(distance) {
+                check(&layout, &of(&set), &queries);
             }
+            let mut sorted = of(&set);
+            sorted.sort_unstable();
+            let near = |query| near_by_scan(&sorted, query, distance);
+            // Of greater distances too many variants.
+            for &query in queries.iter().filter(|_| distance <= 2) {
+                assert_eq!(near_by_probing(&sorted, query, distance).unwrap(), near(query));
+            }
+            if distance <= 1
+                && let Some(expanded) = ExpandedSet::new(&sorted, distance)
+            {
+                queries.iter().for_each(|&query| assert_eq!(expanded.near(query), near(query)));
+            }
+        }
+    }
+}
+
+#[test]
+fn shards_of_any_number_and_size_are_built_and_asked() {
+    let stored = of(&(0..500).map(mix64).collect::<Vec<_>>());
+    let layout = Layout::for_distance(3).unwrap();
+    let shard = |bits, number| {
+        let shard = Some(Shard { bits, number });
+        Tables::with_options(&stored, &layout, &TableOptions { shard, ..TableOptions::default() })
+    };
+    for (bits, number) in [(2, 4), (0, 1), (40, u64::MAX), (u32::MAX, 1 << 20), (64, 1 << 16)] {
+        let none = shard(bits, number);
+        assert!(none.is_empty() && none.near(stored[0]).is_empty(), "{bits} {number}");
+        assert_eq!((none.rank(stored[0]), none.candidates(stored[0])), (None, 0));
+    }
+    assert_eq!(shard(0, 0).len(), 500);
+    // More bits than a lead has: as many as it has.
+    let parts: Vec<Tables> = (0..1 << 10).map(|number| shard(10, number)).collect();
+    assert_eq!(parts.iter().map(Tables::len).sum::<usize>(), 500);
+    let whole = Tables::build(&stored, &layout).near_parallel(&stored[..20], 2);
+    assert_eq!(Tables::near_sharded(&parts, &stored[..20]), whole);
+}
+
+#[test]
+fn a_look_up_compares_what_the_plan_expects() {
+    let stored = of(&(0..60_000).map(mix64).collect::<Vec<_>>());
+    for distance in [1, 3] {
+        for plan in crate::plans(60_000, distance, None).unwrap() {
+            let tables = Tables::build(&stored, &plan.layout);
+            let sum: u64 =
+                (0..300).map(|i| tables.candidates(of(&[mix64(i + 1_000_000)])[0])).sum();
+            let measured = sum as f64 / 300.0;
+            let ratio = measured / plan.candidates;
+            assert!((0.85..1.15).contains(&ratio), "{}: {measured} {}", plan.name, plan.candidates);
         }
     }
 }

@@ -223,3 +223,43 @@ fn a_folder_in_memory_has_one_holder_at_a_time() {
     drop(store);
     assert_eq!(open().unwrap().payload(), b"kept");
 }
+
+#[test]
+fn files_of_others_in_the_folder_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let others =
+        ["notes.tmp", "deleted-mail.txt", "seg", "seg-a.tmp", "journal-2025.txt", "deleted-"];
+    let left =
+        ["seg-9-0-5", "seg-9-0-5.tmp", "seg-9-0-5.tmp.rows.tmp", "deleted-3", "MANIFEST.tmp"];
+    let write = |name: &&str| std::fs::write(folder.path().join(name), name).unwrap();
+    others.iter().for_each(write);
+    drop(Store::open(folder.path(), options()).unwrap());
+    left.iter().for_each(write);
+    for _ in 0..2 {
+        let store = Store::open(folder.path(), options()).unwrap();
+        insert(&store, 0..300);
+        store.delete(5).unwrap();
+        store.commit(b"").unwrap();
+        store.compact().unwrap();
+    }
+    for name in others {
+        assert_eq!(std::fs::read_to_string(folder.path().join(name)).unwrap(), name);
+    }
+    let content = |name: &&str| std::fs::read(folder.path().join(name)).unwrap_or_default();
+    assert!(left.iter().all(|name| content(name) != name.as_bytes()), "what a crash leaves goes");
+}
+
+#[test]
+fn nothing_duplicates_a_document_that_there_never_was() {
+    let store = Store::in_memory(options()).unwrap();
+    insert(&store, 0..3);
+    let new = Document::new(b"new", fingerprint(9));
+    for of in [3, 1 << 40, u64::MAX] {
+        let refused = store.insert(&new, Some(of)).unwrap_err();
+        assert!(matches!(refused, Error::NoDocument(id) if id == of), "{refused}");
+    }
+    assert_eq!((store.len(), store.duplicates()), (3, 0));
+    store.delete(1).unwrap();
+    assert_eq!(store.insert(&new, Some(1)).unwrap(), 3, "there was one");
+    assert_eq!((store.len(), store.duplicates()), (3, 1));
+}

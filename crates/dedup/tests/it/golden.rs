@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use hapax_dedup::{Document, Numbers, Options, Store, mix64};
+use hapax_dedup::{Document, Error, Numbers, Options, Store, mix64};
 
 use crate::common::document;
 
@@ -114,4 +114,38 @@ fn what_is_written_today_is_what_the_golden_files_hold() {
         let today = today.unwrap_or_else(|error| panic!("{}: {error}", name.display()));
         assert!(today == fs::read(&path).unwrap(), "{} has other bytes", name.display());
     }
+}
+
+/// Of the manifest, which is read first, and of a segment; a journal's is in `store.rs`.
+#[test]
+fn a_manifest_and_a_segment_of_another_version_are_refused_with_what_to_do() {
+    let refused = |change: &dyn Fn(&Path)| {
+        let folder = tempfile::tempdir().unwrap();
+        copy(Path::new(GOLDEN), folder.path());
+        change(folder.path());
+        let error = Store::open(folder.path(), options()).map(|_| ()).unwrap_err();
+        assert!(matches!(error, Error::Version { got: 9, .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("format 9") && text.contains("start in a new folder"), "{text}");
+        text
+    };
+    let manifest = refused(&|folder| {
+        let path = folder.join("MANIFEST");
+        let text = fs::read_to_string(&path).unwrap().replace("hapax-dedup 3", "hapax-dedup 9");
+        let (body, _) = text.rsplit_once("crc32").unwrap();
+        let sum = crc32fast::hash(body.trim_end_matches('\n').as_bytes());
+        fs::write(&path, format!("{body}crc32 {sum:08x}\n")).unwrap();
+    });
+    assert!(manifest.contains("MANIFEST"), "{manifest}");
+    let segment = refused(&|folder| {
+        let path = folder.join("seg-4-40-60");
+        let mut bytes = fs::read(&path).unwrap();
+        let tail = bytes.len() - 24;
+        let footer = u64::from_le_bytes(bytes[tail..tail + 8].try_into().unwrap()) as usize;
+        bytes[tail + 8] = 9;
+        let sum = crc32fast::hash(&bytes[tail - footer..tail + 12]);
+        bytes[tail + 12..tail + 16].copy_from_slice(&sum.to_le_bytes());
+        fs::write(&path, bytes).unwrap();
+    });
+    assert!(segment.contains("seg-4-40-60"), "{segment}");
 }

@@ -1,0 +1,92 @@
+//! What a file is by its name. A folder may hold others' files: of them a store knows nothing.
+
+use super::manifest;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Named {
+    /// `seg-N-FIRST-END`.
+    Segment(u64),
+    /// `deleted-N`.
+    Deleted(u64),
+    /// `journal-N`.
+    Journal(u64),
+    /// A segment or a manifest that is being written, or what is sorted for it.
+    Unfinished,
+}
+
+impl Named {
+    pub(super) fn of(name: &str) -> Option<Self> {
+        if name == manifest::NEXT {
+            return Some(Self::Unfinished);
+        }
+        if let Some((whole, _)) = name.strip_suffix(".tmp").map(|begun| split(begun, '.')) {
+            return matches!(Self::of(whole), Some(Self::Segment(_))).then_some(Self::Unfinished);
+        }
+        let (kind, rest) = name.split_once('-')?;
+        match kind {
+            "deleted" => number(rest).map(Self::Deleted),
+            "journal" => number(rest).map(Self::Journal),
+            "seg" => {
+                let mut numbers = rest.split('-').map(number);
+                let first = numbers.next()??;
+                let others = [numbers.next()??, numbers.next()??];
+                (numbers.next().is_none() && others[0] <= others[1]).then_some(Self::Segment(first))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn split(text: &str, at: char) -> (&str, &str) {
+    text.split_once(at).unwrap_or((text, ""))
+}
+
+/// As we write it: nothing but digits, and no zero in front.
+fn number(text: &str) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    (number.to_string() == text).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Named;
+
+    #[test]
+    fn only_a_stores_own_names_are_known() {
+        assert_eq!(Named::of("seg-3-0-10"), Some(Named::Segment(3)));
+        assert_eq!(Named::of("deleted-7"), Some(Named::Deleted(7)));
+        assert_eq!(Named::of("journal-1"), Some(Named::Journal(1)));
+        for begun in ["MANIFEST.tmp", "seg-3-0-10.tmp", "seg-3-0-10.tmp.rows.tmp"] {
+            assert_eq!(Named::of(begun), Some(Named::Unfinished), "{begun}");
+        }
+        for other in [
+            "MANIFEST",
+            "LOCK",
+            "ids",
+            "notes.tmp",
+            "a.tmp",
+            ".tmp",
+            "seg",
+            "seg-",
+            "seg-3",
+            "seg-3-0",
+            "seg-3-0-10-2",
+            "seg-3-10-0",
+            "seg-a-0-10",
+            "seg-03-0-10",
+            "seg-+3-0-10",
+            "seg-3-0-10.bak",
+            "seg-x.tmp",
+            "deleted-mail.txt",
+            "deleted-",
+            "deleted-07",
+            "deleted",
+            "journal-2025.txt",
+            "journal-2.tmp",
+            "journal-",
+            "seg-3-0-99999999999999999999",
+        ] {
+            assert_eq!(Named::of(other), None, "{other}");
+        }
+    }
+}
