@@ -5,8 +5,8 @@
 //! runs.
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::VERSION;
@@ -63,17 +63,66 @@ pub(crate) struct Outcome {
     pub(crate) resident: Option<Resident>,
 }
 
-pub(crate) type Running = JoinHandle<Result<Outcome>>;
+/// A job at work.
+#[derive(Debug)]
+pub(crate) struct Running {
+    thread: JoinHandle<Result<Outcome>>,
+    ended: Ended,
+}
+
+impl Running {
+    /// What to wait for where no lock is held; `None` if it has ended.
+    pub(crate) fn under_way(&self) -> Option<Ended> {
+        (!self.ended.told()).then(|| self.ended.clone())
+    }
+
+    pub(crate) fn join(self) -> std::thread::Result<Result<Outcome>> {
+        self.thread.join()
+    }
+}
+
+/// Told when a job has ended, however it did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ended(Arc<(Mutex<bool>, Condvar)>);
+
+impl Ended {
+    fn told(&self) -> bool {
+        *self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn wait(&self) {
+        let (ended, told) = &*self.0;
+        let ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(told.wait_while(ended, |ended| !*ended));
+    }
+}
+
+struct Tell(Ended);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        let (ended, told) = &*self.0.0;
+        *ended.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        told.notify_all();
+    }
+}
 
 impl Job {
     /// Does the work on a thread of its own.
     pub(crate) fn spawn(self) -> Result<Running> {
         let path = self.dir.path().to_owned();
+        let ended = Ended::default();
+        let tell = Tell(ended.clone());
         let builder = std::thread::Builder::new().name("hapax-merge".to_owned());
-        builder.spawn(move || self.run()).map_err(Error::io(&path))
+        let work = move || {
+            let _tell = tell;
+            self.run()
+        };
+        let thread = builder.spawn(work).map_err(Error::io(&path))?;
+        Ok(Running { thread, ended })
     }
 
-    pub(crate) fn run(mut self) -> Result<Outcome> {
+    fn run(mut self) -> Result<Outcome> {
         let started = Arc::clone(&self.deleted);
         let mut kept = (*started).clone();
         let mut cleaned = Vec::new();

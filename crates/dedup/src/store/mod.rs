@@ -22,6 +22,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use self::compact::Ended;
 use self::journal::Journal;
 use self::writer::Writer;
 use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
@@ -239,7 +240,7 @@ impl Store {
     /// [`Error::TooMany`] from 2^27 documents on since the last commit.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =
-            held(&self.writer).offer(std::slice::from_ref(document), &self.options)?;
+            self.writer_with_room().offer(std::slice::from_ref(document), &self.options)?;
         verdicts.pop().ok_or(Error::Poisoned)
     }
 
@@ -250,7 +251,7 @@ impl Store {
     /// As [`offer`](Self::offer); of those before the one that failed, all but the last 31 are inserted, and
     /// of these perhaps some: offered again they are [`Verdict::Known`].
     pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
-        held(&self.writer).offer(documents, &self.options)
+        self.writer_with_room().offer(documents, &self.options)
     }
 
     /// Stores a document under a verdict that the caller has reached, as a duplicate of `of` or as
@@ -260,7 +261,7 @@ impl Store {
     /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::NoDocument`] if `of` was never
     /// given, [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
-        held(&self.writer).insert(document, of, &self.options)
+        self.writer_with_room().insert(document, of, &self.options)
     }
 
     /// Removes a document; its key is unknown from here on, and no later document is a duplicate
@@ -350,7 +351,7 @@ impl Store {
     /// Commits for everybody who waits: up to which commit all is durable, and how it went.
     fn lead(&self) -> (u64, Result<()>) {
         let mut journal = held(&self.journal);
-        let mut writer = held(&self.writer);
+        let mut writer = self.writer_once(|writer| writer.congested(2, &self.options));
         if let Err(error) = writer.usable() {
             return (0, Err(error));
         }
@@ -390,18 +391,39 @@ impl Store {
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn wait(&self) -> Result<()> {
-        held(&self.writer).wait()
+        self.writer_once(Writer::under_way).take_in()
+    }
+
+    /// The writer, once there is nothing to wait for. Look-ups go on meanwhile: the lock is not held.
+    fn writer_once(&self, wait: impl Fn(&Writer) -> Option<Ended>) -> MutexGuard<'_, Writer> {
+        loop {
+            let writer = held(&self.writer);
+            let Some(ended) = wait(&writer) else { return writer };
+            drop(writer);
+            ended.wait();
+        }
+    }
+
+    /// The writer, for more documents. Who commits waits for merges sooner; this is for offers on
+    /// other threads meanwhile.
+    fn writer_with_room(&self) -> MutexGuard<'_, Writer> {
+        self.writer_once(|writer| writer.congested(3, &self.options))
     }
 
     /// Writes what is durable but in memory only into a segment, so that the next open need not
     /// read it from the journal.
     fn settle(&self, whole: bool) -> Result<()> {
         let mut journal = held(&self.journal);
-        let mut writer = held(&self.writer);
+        let mut writer = self.writer_once(Writer::under_way);
         writer.usable()?;
         let result = writer.settle(&mut journal, whole, &self.dir, &self.options);
         writer.poisoned |= result.is_err();
-        result
+        result?;
+        drop(writer);
+        drop(journal);
+        self.wait()?;
+        // Somebody else may have taken in how it went.
+        held(&self.writer).usable()
     }
 
     /// Bytes of the store: its segments and its memory.
@@ -436,9 +458,9 @@ impl Store {
 
     fn finish(&self) -> Result<()> {
         let worth = {
-            let mut writer = held(&self.writer);
-            writer.hurry();
-            writer.wait()?;
+            held(&self.writer).hurry();
+            let mut writer = self.writer_once(Writer::under_way);
+            writer.take_in()?;
             writer.usable()?;
             writer.worth_settling()
         };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::columns::{Column, INDEXED, Row};
-use super::compact::{Job, Outcome, Running};
+use super::compact::{Ended, Job, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
 use super::manifest::Manifest;
@@ -292,23 +292,12 @@ impl Writer {
         options: &Options,
     ) -> Result<()> {
         self.ids.commit();
-        if self.job.as_ref().is_some_and(|job| job.is_finished()) {
-            self.wait()?;
+        if self.under_way().is_none() {
+            self.take_in()?;
         }
-        if !freeze {
+        if !freeze || self.job.is_some() {
+            // One job at a time.
             return Ok(());
-        }
-        if self.job.is_some() {
-            // One job at a time. Documents come faster than they are merged: slow them down, but
-            // only once memory holds twice what it should.
-            let table = read(&self.view.active);
-            let over = table.rows() >= 2 * options.full_at()
-                || table.bytes() / 2 >= options.memtable_bytes;
-            drop(table);
-            if !over {
-                return Ok(());
-            }
-            self.wait()?;
         }
         let mut job = self.freeze(journal, false, dir, options)?;
         job.resident = self.wants_resident(options);
@@ -316,7 +305,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Turns memory into a segment at once.
+    /// The job to wait for if documents come faster than they are merged, and memory holds so many
+    /// times what it should.
+    pub(super) fn congested(&self, times: usize, options: &Options) -> Option<Ended> {
+        let ended = self.under_way()?;
+        let table = read(&self.view.active);
+        let over = table.rows() >= options.full_at().saturating_mul(times)
+            || table.bytes() / times >= options.memtable_bytes;
+        over.then_some(ended)
+    }
+
+    pub(super) fn under_way(&self) -> Option<Ended> {
+        self.job.as_ref().and_then(Running::under_way)
+    }
+
+    /// Begins to turn memory into a segment. No job may be under way.
     pub(super) fn settle(
         &mut self,
         journal: &mut Journal,
@@ -324,7 +327,7 @@ impl Writer {
         dir: &Arc<dyn Directory>,
         options: &Options,
     ) -> Result<()> {
-        self.wait()?;
+        self.take_in()?;
         // Until it has gone well: an error or a panic leaves files of which memory does not know.
         self.poisoned = true;
         if !self.batch.is_empty() {
@@ -333,8 +336,7 @@ impl Writer {
             journal.commit(&batch, &payload)?;
         }
         let job = self.freeze(journal, whole, dir, options)?;
-        let outcome = job.run()?;
-        self.install(outcome);
+        self.job = Some(job.spawn()?);
         self.poisoned = false;
         Ok(())
     }
@@ -404,8 +406,8 @@ impl Writer {
         self.wanted.store(false, Ordering::Relaxed);
     }
 
-    /// Waits for a job, and takes in what it has left.
-    pub(super) fn wait(&mut self) -> Result<()> {
+    /// Takes in what a job has left that has ended.
+    pub(super) fn take_in(&mut self) -> Result<()> {
         let Some(job) = self.job.take() else { return Ok(()) };
         match job.join() {
             Ok(Ok(outcome)) => {

@@ -1,14 +1,12 @@
 //! Several threads on one store.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, mpsc};
 use std::time::Duration;
 
-use hapax_dedup::{Contents, Directory, Guard, MemDirectory, Output};
 use hapax_dedup::{Document, Fingerprint, Options, Store, Verdict, mix64};
+
+use crate::hooked::{Hooked, Op};
 
 fn options() -> Options {
     let mut options = Options { memtable_documents: 500, ..Options::default() };
@@ -90,58 +88,19 @@ fn snapshots_are_whole_while_the_writer_goes_on() {
     assert!(seen.load(Ordering::Relaxed) > 0);
 }
 
-/// A disk whose syncs take long, and are counted.
-#[derive(Debug, Default)]
-struct Slow(MemDirectory, Arc<AtomicU64>);
-
-#[derive(Debug)]
-struct SlowOutput(Box<dyn Output>, Arc<AtomicU64>);
-
-impl Output for SlowOutput {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write(bytes)
-    }
-    fn sync(&mut self) -> io::Result<()> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        std::thread::sleep(Duration::from_millis(3));
-        self.0.sync()
-    }
-}
-
-impl Directory for Slow {
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-    fn lock(&self) -> io::Result<Option<Guard>> {
-        self.0.lock()
-    }
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.0.list()
-    }
-    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(SlowOutput(self.0.create(name)?, Arc::clone(&self.1))))
-    }
-    fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(SlowOutput(self.0.append(name, length)?, Arc::clone(&self.1))))
-    }
-    fn contents(&self, name: &str) -> io::Result<Contents> {
-        self.0.contents(name)
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.0.remove(name)
-    }
-    fn sync(&self) -> io::Result<()> {
-        self.0.sync()
-    }
-}
-
 #[test]
 fn commits_at_the_same_time_share_a_sync() {
-    let slow = Slow::default();
-    let (memory, syncs) = (slow.0.clone(), Arc::clone(&slow.1));
+    let syncs = Arc::new(AtomicU64::new(0));
+    let slow = Hooked::new({
+        let syncs = Arc::clone(&syncs);
+        move |op| {
+            if matches!(op, Op::Sync) {
+                syncs.fetch_add(1, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        }
+    });
+    let memory = slow.memory.clone();
     let store = Store::open_in(Arc::new(slow), options()).unwrap();
     let before = syncs.load(Ordering::Relaxed);
     let (threads, each) = (8u64, 15u64);
@@ -188,4 +147,98 @@ fn settling_never_puts_an_old_payload_back() {
         }
         done.store(true, Ordering::Relaxed);
     });
+}
+
+/// Where merges stop until they are let through.
+#[derive(Default)]
+struct Gate {
+    /// Whether one waits at it, and whether it is open.
+    state: Mutex<(bool, bool)>,
+    changed: Condvar,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let mut state = self.state.lock().unwrap();
+        state.0 = true;
+        self.changed.notify_all();
+        drop(self.changed.wait_while(state, |state| !state.1).unwrap());
+    }
+
+    fn wait_for_one(&self) {
+        drop(self.changed.wait_while(self.state.lock().unwrap(), |state| !state.0).unwrap());
+    }
+}
+
+/// Also when a test fails: its threads are waited for.
+struct OpenAtEnd<'a>(&'a Gate);
+
+impl Drop for OpenAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().unwrap().1 = true;
+        self.0.changed.notify_all();
+    }
+}
+
+#[test]
+fn whoever_waits_for_a_merge_nobody_else_waits_with_him() {
+    type Work = fn(&Store);
+    let works: [Work; 3] = [
+        |store| store.wait().unwrap(),
+        |store| store.compact().unwrap(),
+        // More than twice what memory should hold: this commit waits.
+        |store| {
+            (2000..3200).for_each(|number| insert(store, number));
+            store.commit(b"").unwrap();
+        },
+    ];
+    for work in works {
+        let gate = Arc::new(Gate::default());
+        let folder = Hooked::new({
+            let gate = Arc::clone(&gate);
+            move |op| {
+                if matches!(op, Op::Create(name) if name.starts_with("seg-")) {
+                    gate.pass();
+                }
+            }
+        });
+        let store = Store::open_in(Arc::new(folder), options()).unwrap();
+        (0..600).for_each(|number| insert(&store, number));
+        store.commit(b"").unwrap();
+        gate.wait_for_one();
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                work(&store);
+                ended.store(true, Ordering::Relaxed);
+            });
+            // It has time to take any lock that it takes.
+            std::thread::sleep(Duration::from_millis(300));
+            let _open = OpenAtEnd(&gate);
+            assert!(!ended.load(Ordering::Relaxed), "it waits for the merge");
+            let (done, answered) = mpsc::channel();
+            scope.spawn(|| {
+                let done = done;
+                let near = store.snapshot().near(Fingerprint::from_bits(mix64(7))).unwrap();
+                assert_eq!(near, [(7, 0)]);
+                let document =
+                    Document::new(b"meanwhile", Fingerprint::from_bits(mix64(9_999_999)));
+                assert!(matches!(store.offer(&document).unwrap(), Verdict::New(_)));
+                assert!(store.len() > 600);
+                done.send(()).unwrap();
+            });
+            answered
+                .recv_timeout(Duration::from_secs(20))
+                .expect("an answer before the merge ends");
+        });
+        assert_eq!(store.near(Fingerprint::from_bits(mix64(9_999_999))).unwrap().len(), 1);
+        store.commit(b"").unwrap();
+        store.wait().unwrap();
+        store.check().unwrap();
+    }
+}
+
+fn insert(store: &Store, number: u64) {
+    let key = number.to_le_bytes();
+    store.insert(&Document::new(&key, Fingerprint::from_bits(mix64(number))), None).unwrap();
 }

@@ -1,15 +1,14 @@
 //! What callers and disks do that nobody expects.
 
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hapax_dedup::{
-    Contents, Directory, Document, Error, Fingerprint, Guard, Layout, Lead, MemDirectory, Options,
-    Output, Sketch, Store, Verdict, mix64,
+    Document, Error, Fingerprint, Layout, Lead, MemDirectory, Options, Sketch, Store, Verdict,
+    mix64,
 };
 
+use crate::hooked::{Hooked, Op};
 use crate::recording::Recording;
 
 fn options() -> Options {
@@ -29,46 +28,17 @@ fn insert(store: &Store, range: std::ops::Range<u64>) {
     }
 }
 
-/// Panics when a segment is created, once it is told to.
-#[derive(Debug, Default)]
-struct Panicking(MemDirectory, Arc<AtomicBool>);
-
-impl Directory for Panicking {
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-    fn lock(&self) -> io::Result<Option<Guard>> {
-        self.0.lock()
-    }
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.0.list()
-    }
-    fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
-        let panic = self.1.load(Ordering::Relaxed) && name.starts_with("seg-");
-        assert!(!panic, "the folder panics");
-        self.0.create(name)
-    }
-    fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>> {
-        self.0.append(name, length)
-    }
-    fn contents(&self, name: &str) -> io::Result<Contents> {
-        self.0.contents(name)
-    }
-    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.0.rename(from, to)
-    }
-    fn remove(&self, name: &str) -> io::Result<()> {
-        self.0.remove(name)
-    }
-    fn sync(&self) -> io::Result<()> {
-        self.0.sync()
-    }
-}
-
 #[test]
 fn a_panic_in_a_merge_loses_nothing() {
-    let panicking = Panicking::default();
-    let (memory, armed) = (panicking.0.clone(), Arc::clone(&panicking.1));
+    let armed = Arc::new(AtomicBool::new(false));
+    let panicking = Hooked::new({
+        let armed = Arc::clone(&armed);
+        move |op| {
+            let segment = matches!(op, Op::Create(name) if name.starts_with("seg-"));
+            assert!(!segment || !armed.load(Ordering::Relaxed), "the folder panics");
+        }
+    });
+    let memory = panicking.memory.clone();
     let store = Store::open_in(Arc::new(panicking), options()).unwrap();
     insert(&store, 0..40);
     store.commit(b"before").unwrap();

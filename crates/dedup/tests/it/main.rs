@@ -7,6 +7,7 @@ mod corruption;
 mod crash;
 mod edges;
 mod golden;
+mod hooked;
 mod model;
 mod peers;
 mod recording;
