@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::fetching::article;
-use crate::support::{Bench, Page, Server, code, html, missing, prose};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 fn site(
     answer: impl Fn(&str, usize) -> Page + Send + Sync + 'static,
@@ -281,6 +281,43 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
             assert!(second.1.duration_since(first.1) >= Duration::from_millis(900));
         }
     }
+}
+
+#[test]
+fn who_says_come_back_in_an_hour_is_asked_for_nothing_else() {
+    let (server, step) = site(|path, step| match path {
+        "/" => linking(1, &["/p0", "/p1", "/p2", "/p3", "/p4"]),
+        "/p0" if step == 0 => {
+            Page { status: "503 Closed", headers: "Retry-After: 3600\r\n".into(), body: Vec::new() }
+        }
+        path if path.starts_with("/p") => article(10 + u64::from(path.as_bytes()[2])),
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let crawl = || bench.crawl(&[server.url("/")], &["--per-host", "1"]);
+    let pages = || server.asked().iter().filter(|path| path.starts_with("/p")).count();
+    let output = crawl();
+    assert_eq!((code(&output), pages()), (0, 1), "{}", text(&output.stderr));
+    assert_eq!((reasons(&bench, "retry-after"), reasons(&bench, "host-down")), (1, 1));
+    step.store(1, SeqCst);
+    assert_eq!((code(&crawl()), pages()), (0, 6));
+}
+
+#[test]
+fn a_host_that_says_slow_to_everything_is_given_up() {
+    let paths: Vec<String> = (0..40).map(|i| format!("/p{i}")).collect();
+    let (server, _) = site(move |path, _| match path {
+        "/" => linking(1, &paths.iter().map(String::as_str).collect::<Vec<_>>()),
+        path if path.starts_with("/p") => {
+            Page { status: "429 Slow", headers: "Retry-After: 0\r\n".into(), body: Vec::new() }
+        }
+        _ => missing(),
+    });
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--per-host", "1"]);
+    let asked = server.asked().iter().filter(|path| path.starts_with("/p")).count();
+    assert_eq!((code(&output), reasons(&bench, "host-down")), (0, 1), "{}", text(&output.stderr));
+    assert!((8..=24).contains(&asked), "three tries of eight pages at most: {asked}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Frontier, Lease, UrlLimits, normalize, url_key};
+use hapax_frontier::{EntryKind, Fault, Frontier, Lease, UrlLimits, normalize, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
@@ -78,7 +78,7 @@ pub(super) enum Message {
         lease: Lease,
         reason: &'static str,
         detail: String,
-        failure: bool,
+        fault: Fault,
     },
     /// The lease went back to its queue; the URL of a host that was given up by that.
     Again {
@@ -241,7 +241,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 Message::Skip { lease: lease(), reason, detail }
             }
             Refusal::Defer(reason, detail) => {
-                Message::Defer { lease: lease(), reason, detail, failure: false }
+                Message::Defer { lease: lease(), reason, detail, fault: Fault::None }
             }
             Refusal::Clean(target) => {
                 shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
@@ -308,7 +308,7 @@ fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Er
             return retry(shared, lease, None, true);
         }
         let (reason, detail) = (error.reason(), error.to_string());
-        return Message::Defer { lease, reason, detail, failure: true };
+        return Message::Defer { lease, reason, detail, fault: Fault::Failure };
     }
     let mut detail = error.to_string();
     if error.kind() == hapax_fetch::Kind::Tls {
@@ -329,12 +329,13 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         let wait = response.retry_after(SystemTime::now());
         if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
-            return Message::Defer { lease, reason: "retry-after", detail, failure: true };
+            // Who says how long to stay away says it of the host.
+            return Message::Defer { lease, reason: "retry-after", detail, fault: Fault::Closed };
         }
         if lease.attempts < MAX_ATTEMPTS {
             // Of one page that is broken the host is not: it counts once, however often it is tried.
             let first = lease.attempts == 0;
-            return retry(shared, lease, wait, status != 429 && first);
+            return retry(shared, lease, wait, first);
         }
         // It may be well at the next run.
         let reason = if status == 429 { "http-4xx" } else { "http-5xx" };
@@ -342,7 +343,7 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
             lease,
             reason,
             detail: format!("status {status}"),
-            failure: false,
+            fault: Fault::None,
         };
     }
     if status == 304 && asked_if_changed {

@@ -1,11 +1,11 @@
 //! What a host's robots.txt means for this crawl: fetched once a day, remembered between runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Entry, Lease, UrlLimits, host_key};
+use hapax_frontier::{Entry, Lease, UrlKey, UrlLimits, host_key, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -38,7 +38,11 @@ type Cell = Arc<OnceCell<HostRule>>;
 
 /// The rules of each host, as far as they were needed.
 #[derive(Debug, Default)]
-pub(super) struct HostRules(Mutex<Held>);
+pub(super) struct HostRules {
+    held: Mutex<Held>,
+    /// Hosts whose rules were read in a recrawl.
+    read: Mutex<HashSet<UrlKey>>,
+}
 
 type Cells = HashMap<String, (Instant, Cell)>;
 
@@ -79,11 +83,16 @@ impl Held {
 }
 
 impl HostRules {
+    /// Whether the rules of this host are read for the first time in this run.
+    fn are_first(&self, host: &str) -> bool {
+        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
+    }
+
     /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
     /// With it, whether this lease waited while another one asked: it was handed out when no pause was
     /// known yet.
     pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, bool) {
-        let cell = self.0.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
+        let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
         let (known, mut asked) = (cell.get().is_some(), false);
         let asking = cell.get_or_init(|| {
             asked = true;
@@ -126,7 +135,7 @@ async fn ask(shared: &Shared, lease: &Lease) -> Result<HostRule, String> {
     let mut last = String::new();
     let mut asked = Duration::ZERO;
     for wait in WAITS {
-        tokio::time::sleep(wait.max(asked).min(MAX_WAIT)).await;
+        tokio::time::sleep(wait.max(asked)).await;
         match fetch_robots(&shared.fetcher, &lease.entry.url).await {
             RobotsAnswer::Text(text) => {
                 let mut note = seconds_now().to_le_bytes().to_vec();
@@ -138,6 +147,10 @@ async fn ask(shared: &Shared, lease: &Lease) -> Result<HostRule, String> {
             RobotsAnswer::Unreachable(why, retry_after) => {
                 last = why;
                 asked = retry_after.unwrap_or_default();
+                if asked > MAX_WAIT {
+                    last = format!("{last}: wait {} s", asked.as_secs());
+                    break;
+                }
             }
         }
     }
@@ -153,10 +166,12 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         shared.frontier.set_delay(&lease.host, delay);
     }
     if shared.sitemaps {
-        for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits) {
+        // What is new may be listed there since; once a run, however often the rules are read.
+        let again = shared.recrawl && shared.rules.are_first(&lease.host);
+        let in_scope = |map: &Url| shared.taken.in_scope(map);
+        for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope) {
             let map = Entry::sitemap(map, 0);
-            // What is new may be listed there since.
-            let pushed = match shared.recrawl {
+            let pushed = match again {
                 true => shared.frontier.push_again(map),
                 false => shared.frontier.push(map),
             };
@@ -168,13 +183,19 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     HostRule::Rules(Arc::new(rules))
 }
 
-/// The sitemaps of a host: those it names, as far as they lie on it, or the usual place.
-fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> Vec<Url> {
+/// The sitemaps of a host: those it names, as far as they lie on it or belong to the crawl, or the
+/// usual place.
+fn sitemaps(
+    rules: &Robots,
+    url: &Url,
+    limits: &UrlLimits,
+    in_scope: impl Fn(&Url) -> bool,
+) -> Vec<Url> {
     let host = host_key(url);
     let named = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
     let named = named.filter_map(|map| hapax_frontier::normalize(&map, limits).ok());
-    let named: Vec<Url> = named.filter(|map| host_key(map) == host).collect();
-    if rules.sitemaps.is_empty() {
+    let named: Vec<Url> = named.filter(|map| host_key(map) == host || in_scope(map)).collect();
+    if named.is_empty() {
         return url.join(USUAL_SITEMAP).ok().into_iter().collect();
     }
     named

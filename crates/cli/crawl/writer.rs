@@ -236,13 +236,13 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
-            Message::Defer { lease, reason, detail, failure } => {
+            Message::Defer { lease, reason, detail, fault } => {
                 if lease.entry.kind == EntryKind::Probe {
                     let down = self.frontier.free_failed(&lease, Instant::now());
                     self.committer.finish(Some(&lease));
                     return if down { self.host_down(&lease.entry.url) } else { Ok(()) };
                 }
-                let down = self.frontier.defer(&lease, failure, Instant::now());
+                let down = self.frontier.defer(&lease, fault, Instant::now());
                 self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
                 if down { self.host_down(&lease.entry.url) } else { Ok(()) }
             }
@@ -313,8 +313,8 @@ impl Writer {
 
     fn host_down(&mut self, url: &Url) -> Result<()> {
         let host = url.join("/").unwrap_or_else(|_| url.clone());
-        let detail =
-            "too many requests in a row failed; what waits for this host is tried at the next run";
+        let detail = "it asks to be left alone, or too many requests in a row failed; what waits for \
+                      this host is tried at the next run";
         self.committer.skip(host.as_str(), "host-down", detail)
     }
 

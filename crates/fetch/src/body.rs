@@ -71,7 +71,8 @@ impl Bodies {
         cut: bool,
         clock: &mut Clock,
     ) -> Result<Held, Error> {
-        let began = clock.took();
+        // Since when, and from how many bytes on, the rate is counted.
+        let mut from = (clock.took(), 0);
         let announced = response.content_length().unwrap_or(0).min(ANNOUNCED) as usize;
         let mut raw = Vec::with_capacity(announced.min(max));
         let mut permit = None;
@@ -89,12 +90,16 @@ impl Bodies {
                 permit = Some(self.permit().await?);
                 clock.waited += since.elapsed();
             }
-            let took = clock.took().saturating_sub(began);
-            if took > self.limits.slow_after
-                && (raw.len() as f64) < self.limits.min_rate as f64 * took.as_secs_f64()
-            {
-                let what = format!("{} bytes in {} s: too slow", raw.len(), took.as_secs());
-                return Err(Error::new(Kind::Timeout, what));
+            // Over one piece of time after another: who came so far quickly and then drips would keep
+            // others from a permit.
+            let took = clock.took().saturating_sub(from.0);
+            if took > self.limits.slow_after {
+                let came = raw.len() - from.1;
+                if (came as f64) < self.limits.min_rate as f64 * took.as_secs_f64() {
+                    let what = format!("{came} bytes in {} s: too slow", took.as_secs());
+                    return Err(Error::new(Kind::Timeout, what));
+                }
+                from = (clock.took(), raw.len());
             }
         }
         // What has grown by doubling would be held up to twice as long as a page is worked on.

@@ -126,6 +126,34 @@ async fn what_waits_for_other_large_bodies_does_not_run_out_of_time() {
 }
 
 #[tokio::test]
+async fn who_drips_is_left_also_after_a_quick_beginning() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        // The second holds a permit for large bodies while it drips.
+        for begins_with in [1, 3 << 20] {
+            let Ok((mut stream, _)) = listener.accept().await else { return };
+            let _ = stream.read(&mut [0; 1024]).await;
+            let head = b"HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n".to_vec();
+            let _ = stream.write_all(&[head, vec![b'x'; begins_with]].concat()).await;
+            while stream.write_all(b"x").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    });
+    let limits = Limits { slow_after: Duration::from_millis(500), ..Limits::default() };
+    let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+    for _ in 0..2 {
+        let began = Instant::now();
+        let error = fetcher.get(&url).await.unwrap_err();
+        assert_eq!(error.kind(), Kind::Timeout, "{error}");
+        assert!(error.to_string().contains("too slow"), "{error}");
+        let took = began.elapsed();
+        assert!((500..10_000).contains(&took.as_millis()), "{took:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_stops_is_given_up() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();

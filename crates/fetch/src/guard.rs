@@ -95,11 +95,15 @@ fn inner(ip: IpAddr) -> IpAddr {
     }
 }
 
-/// The IANA special-purpose registries, 2026: what is not listed there is global.
+/// The IANA special-purpose registries, 2026: what is not listed there is global; of IPv6 only
+/// 2000::/3, for nothing else is given to anybody (RFC 4291, 2.4).
 fn is_global(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => !V4.iter().any(|(net, bits)| matches_v4(ip, *net, *bits)),
-        IpAddr::V6(ip) => !V6.iter().any(|(net, bits)| matches_v6(ip, *net, *bits)),
+        IpAddr::V6(ip) => {
+            let unicast = matches_v6(ip, [0x2000, 0, 0, 0, 0, 0, 0, 0], 3);
+            unicast && !V6.iter().any(|(net, bits)| matches_v6(ip, *net, *bits))
+        }
     }
 }
 
@@ -130,18 +134,11 @@ const V4: &[([u8; 4], u32)] = &[
     ([240, 0, 0, 0], 4),
 ];
 
+/// Within 2000::/3.
 const V6: &[([u16; 8], u32)] = &[
-    ([0, 0, 0, 0, 0, 0, 0, 0], 96),
-    ([0x64, 0xff9b, 1, 0, 0, 0, 0, 0], 48),
-    ([0x100, 0, 0, 0, 0, 0, 0, 0], 64),
     ([0x2001, 0, 0, 0, 0, 0, 0, 0], 23),
     ([0x2001, 0xdb8, 0, 0, 0, 0, 0, 0], 32),
     ([0x3fff, 0, 0, 0, 0, 0, 0, 0], 20),
-    ([0x5f00, 0, 0, 0, 0, 0, 0, 0], 16),
-    ([0xfc00, 0, 0, 0, 0, 0, 0, 0], 7),
-    ([0xfe80, 0, 0, 0, 0, 0, 0, 0], 10),
-    ([0xfec0, 0, 0, 0, 0, 0, 0, 0], 10),
-    ([0xff00, 0, 0, 0, 0, 0, 0, 0], 8),
 ];
 
 fn matches_v4(ip: Ipv4Addr, net: [u8; 4], bits: u32) -> bool {
@@ -203,6 +200,10 @@ mod tests {
             "192.88.99.1",
             "[2001::1]",
             "[64:ff9b:1::1]",
+            "[::ffff:0:127.0.0.1]",
+            "[100:0:0:1::1]",
+            "[4000::1]",
+            "[3fff::1]",
         ] {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
             assert!(!guard.permits_url(&url), "{host}");

@@ -27,9 +27,9 @@ pub struct Limits {
     pub read_timeout: Duration,
     /// Time of a whole request, but for what it waits for other large bodies. Default 60 s.
     pub total_timeout: Duration,
-    /// Bytes a second that a body must come in with, looked at after `slow_after`. Default 1,024.
+    /// Bytes a second that a body must come in with, in each `slow_after`. Default 1,024.
     pub min_rate: usize,
-    /// How long a body may be slower than that. Default 10 s.
+    /// How long a body may be slower than that, at a time. Default 10 s.
     pub slow_after: Duration,
 }
 

@@ -87,8 +87,8 @@ impl Robots {
                         }
                     }
                 }
+                // No rule: it ends no group (RFC 9309, 2.2.4), as no other line of a stranger does.
                 "crawl-delay" => {
-                    reading_agents = false;
                     let delay = value.parse::<f64>().ok().filter(|s| s.is_finite() && *s >= 0.0);
                     let delay = delay.map(|s| Duration::from_secs_f64(s.min(86_400.0)));
                     for (inside, group) in [(in_own, &mut own), (in_any, &mut any)] {

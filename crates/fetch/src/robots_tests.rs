@@ -46,6 +46,21 @@ fn groups_of_one_agent_are_merged_and_hide_the_star() {
 }
 
 #[test]
+fn lines_that_are_no_rules_end_no_group() {
+    for line in ["Crawl-delay: 5", "Sitemap: /map.xml", "Request-rate: 1/5", "Clean-param: sid", ""]
+    {
+        let robots = format!("User-agent: hapax\n{line}\nUser-agent: other\nDisallow: /no");
+        assert!(!allows(&robots, "/no"), "{line}");
+        assert!(allows(&robots, "/yes"), "{line}");
+    }
+    // But who is named after it is not asked to wait.
+    let robots = "User-agent: other\nCrawl-delay: 5\nUser-agent: hapax\nDisallow: /no";
+    let read = Robots::parse(robots.as_bytes(), "hapax");
+    assert_eq!(read.crawl_delay, None);
+    assert!(!allows(robots, "/no"));
+}
+
+#[test]
 fn wildcards_and_the_end_mark_work() {
     let robots =
         "User-agent: *\nDisallow: /*.php$\nDisallow: /x*/y\nDisallow: *?sid=\nDisallow: /end$";

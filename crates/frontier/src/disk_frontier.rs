@@ -10,7 +10,7 @@ use url::Url;
 use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
-use crate::frontier::Frontier;
+use crate::frontier::{Fault, Frontier};
 use crate::host::Host;
 use crate::host_key;
 use crate::seen::Seen;
@@ -437,12 +437,16 @@ impl Frontier for DiskFrontier {
         ends
     }
 
-    fn defer(&self, lease: &Lease, failure: bool, now: Instant) -> bool {
+    fn defer(&self, lease: &Lease, fault: Fault, now: Instant) -> bool {
         let mut state = self.lock();
         let Some(&index) = state.by_name.get(&lease.host) else { return false };
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
-        let ends = failure && host.failed(Duration::ZERO, now, &self.options);
+        let ends = match fault {
+            Fault::None => false,
+            Fault::Failure => host.failed(Duration::ZERO, now, &self.options),
+            Fault::Closed => !std::mem::replace(&mut host.given_up, true),
+        };
         if ends {
             Self::give_up(&mut state, index);
         } else {

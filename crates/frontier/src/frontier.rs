@@ -8,6 +8,17 @@ use url::Url;
 use crate::entry::{Counts, Entry, HostState, Lease, Next};
 use crate::error::Result;
 
+/// What a lease that came to nothing says of its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// A request failed: after some in a row the host is given up.
+    Failure,
+    /// It wants to be left alone for longer than this run: it is given up at once.
+    Closed,
+}
+
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
 /// [`DiskFrontier`](crate::DiskFrontier) keeps it in a folder, for one process; others may share it
@@ -89,7 +100,7 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
 
     /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
     /// `true` if its host is given up by that.
-    fn defer(&self, lease: &Lease, failure: bool, now: Instant) -> bool;
+    fn defer(&self, lease: &Lease, fault: Fault, now: Instant) -> bool;
 
     /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
     fn set_delay(&self, host: &str, delay: Duration);

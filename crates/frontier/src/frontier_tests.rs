@@ -191,7 +191,7 @@ fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
                 frontier.done(&lease, Duration::ZERO, now);
             } else {
                 tries.push(step);
-                given_up |= frontier.defer(&lease, true, now);
+                given_up |= frontier.defer(&lease, Fault::Failure, now);
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Entry, Lease, Options};
+use hapax_frontier::{Entry, Fault, Lease, Options};
 use redis::Value;
 use redis::cluster::ClusterPipeline;
 
@@ -139,8 +139,10 @@ impl End {
         Self::new("d", sequence, Duration::ZERO, false)
     }
 
-    pub(super) const fn defer(lease: &Lease, failure: bool) -> Self {
-        Self::new("d", lease.sequence, Duration::ZERO, failure)
+    pub(super) fn defer(lease: &Lease, fault: Fault) -> Self {
+        let again = if fault == Fault::Closed { "!" } else { "" };
+        let failure = fault != Fault::None;
+        Self { again: again.to_owned(), ..Self::new("d", lease.sequence, Duration::ZERO, failure) }
     }
 }
 

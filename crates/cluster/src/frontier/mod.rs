@@ -13,7 +13,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hapax_frontier::{
-    Counts, Entry, EntryKind, Frontier, HostState, Lease, Next, Options, Result, host_key, url_key,
+    Counts, Entry, EntryKind, Fault, Frontier, HostState, Lease, Next, Options, Result, host_key,
+    url_key,
 };
 use redis::cluster::ClusterPipeline;
 use url::Url;
@@ -275,8 +276,8 @@ impl Frontier for ClusterFrontier {
         self.end_now(End::back(&lease, wait, failure, true))
     }
 
-    fn defer(&self, lease: &Lease, failure: bool, _now: Instant) -> bool {
-        self.end_now(End::defer(lease, failure))
+    fn defer(&self, lease: &Lease, fault: Fault, _now: Instant) -> bool {
+        self.end_now(End::defer(lease, fault))
     }
 
     fn set_delay(&self, host: &str, delay: Duration) {

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Entry, Frontier, Lease, Next, Options};
+use hapax_frontier::{Entry, Fault, Frontier, Lease, Next, Options};
 use url::Url;
 
 /// Waited for at most.
@@ -144,7 +144,7 @@ pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &d
         let wait = Duration::from_millis(1);
         given_up = match lease.attempts {
             0 | 1 => frontier.retry(lease, wait, true, Instant::now()),
-            _ => frontier.defer(&lease, true, Instant::now()),
+            _ => frontier.defer(&lease, Fault::Failure, Instant::now()),
         };
         if given_up {
             break;
@@ -165,6 +165,23 @@ pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &d
 }
 
 /// Any delay.
+pub(crate) fn who_wants_to_be_left_alone_is_given_up_at_once(frontier: &dyn Frontier) {
+    for n in 0..5 {
+        frontier.push(page(&format!("http://shut.example/{n}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    let lease = within(frontier, Duration::from_secs(2)).unwrap();
+    assert!(frontier.defer(&lease, Fault::Closed, Instant::now()), "given up by that");
+    assert!(within(frontier, Duration::from_millis(300)).is_none());
+    let counts = frontier.counts();
+    assert_eq!((counts.queued, counts.deferred), (5, 5));
+    frontier.push(page("http://open.example/")).unwrap();
+    frontier.commit(b"").unwrap();
+    let lease = within(frontier, Duration::from_secs(2)).unwrap();
+    assert!(lease.host.starts_with("open"));
+    assert!(!frontier.defer(&lease, Fault::None, Instant::now()), "it says nothing of its host");
+}
+
 pub(crate) fn marks_refusals_and_notes_are_remembered(frontier: &dyn Frontier) {
     let url = Url::parse("http://a.example/alias").unwrap();
     assert!(!frontier.knows(url.as_str()).unwrap());
