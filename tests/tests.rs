@@ -14,6 +14,7 @@ mod resume;
 // Flags, environment, settings file, and what takes them back.
 mod settings;
 // Missing, broken and hostile input.
+mod archives;
 mod bad_input;
 // The commands beside the main job.
 mod commands;

@@ -232,6 +232,16 @@ impl Line {
             let target = record.header("warc-target-uri").unwrap_or_default();
             // Some writers put the address in angle brackets.
             let Ok(url) = Url::parse(target.trim_matches(['<', '>'])) else { continue };
+            if !matches!(url.scheme(), "http" | "https" | "ftp" | "file") {
+                // Look-ups of names, the archiver's own logs.
+                self.skip(&url, "protocol", "the record is of no page")?;
+                continue;
+            }
+            if url.path() == "/robots.txt" {
+                // Other crawlers archive it with the pages.
+                self.skip(&url, "content-type", "rules for robots, no page")?;
+                continue;
+            }
             if resource {
                 let content_type = record.header("content-type").unwrap_or_default().to_owned();
                 let response = response(&url, &content_type, record.block);

@@ -1,5 +1,6 @@
 //! The URL normal form: two spellings of one address become one string.
 
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{borrow::Cow, ops::RangeInclusive};
 
 use url::Url;
@@ -16,7 +17,8 @@ pub struct UrlLimits {
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
     /// Years that dates in a URL may lie in, for a calendar leads on for ever: up to the last one
-    /// everywhere, from the first one where the URL speaks of a calendar. Default 1990 to 2035.
+    /// everywhere, from the first one where the URL speaks of a calendar. Default 1990 to 2035, or to
+    /// five years from now once that is later.
     pub years: RangeInclusive<u32>,
     /// Order the parameters of a query, for servers that do not mind. Default off.
     pub sort_query: bool,
@@ -29,10 +31,17 @@ impl Default for UrlLimits {
             max_segments: 32,
             max_parameters: 16,
             max_repeated_segment: 3,
-            years: 1990..=2035,
+            years: 1990..=2035.max(this_year() + 5),
             sort_query: false,
         }
     }
+}
+
+fn this_year() -> u32 {
+    const SECONDS_A_YEAR: u64 = 31_556_952;
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    // A clock that is far off shall not open all calendars.
+    1970 + (since.as_secs() / SECONDS_A_YEAR).min(200) as u32
 }
 
 /// Why a URL is not followed.

@@ -1,0 +1,145 @@
+//! Archives as other crawlers write them, made here record by record.
+
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::{Bench, crawl, prose, text};
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+    gz.write_all(bytes).unwrap();
+    gz.finish().unwrap()
+}
+
+fn record(kind: &str, target: &str, content_type: &str, block: &[u8]) -> Vec<u8> {
+    let mut record = format!("WARC/1.0\r\nWARC-Type: {kind}\r\n").into_bytes();
+    if !target.is_empty() {
+        record.extend(format!("WARC-Target-URI: {target}\r\n").bytes());
+    }
+    record.extend(
+        format!(
+            "WARC-Date: 2024-05-06T07:08:09Z\r\nWARC-Record-ID: <urn:uuid:0>\r\n\
+             Content-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
+            block.len()
+        )
+        .bytes(),
+    );
+    record.extend(block);
+    record.extend(b"\r\n\r\n");
+    record
+}
+
+fn answer(target: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let head =
+        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{headers}\r\n");
+    let block = [head.as_bytes(), body].concat();
+    record("response", target, "application/http; msgtype=response", &block)
+}
+
+fn page(seed: u64) -> Vec<u8> {
+    format!("<title>Page {seed}</title><h1>Page {seed}</h1><p>{}</p>", prose(seed, 12)).into_bytes()
+}
+
+fn chunked(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for piece in body.chunks(100) {
+        out.extend(format!("{:x}\r\n", piece.len()).bytes());
+        out.extend(piece);
+        out.extend(b"\r\n");
+    }
+    out.extend(b"0\r\n\r\n");
+    out
+}
+
+#[test]
+fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
+    let bench = Bench::new();
+    let folder = bench.path("archives");
+    std::fs::create_dir(&folder).unwrap();
+    let write = |name: &str, bytes: Vec<u8>| std::fs::write(folder.join(name), bytes).unwrap();
+
+    // Heritrix: a member a record, look-ups of names and rules for robots among the pages, bodies as
+    // they came over the wire.
+    let packed = chunked(&gzip(&page(1)));
+    let members = [
+        record("warcinfo", "", "application/warc-fields", b"software: Heritrix/3.4.0\r\n"),
+        record(
+            "response",
+            "dns:a.example",
+            "text/dns",
+            b"20240506070809\r\na.example.\t60\tIN\tA\t1.2.3.4\r\n",
+        ),
+        answer("http://a.example/robots.txt", "", b"User-agent: *\nDisallow:\n"),
+        record(
+            "request",
+            "http://a.example/1",
+            "application/http; msgtype=request",
+            b"GET /1 HTTP/1.0\r\n\r\n",
+        ),
+        answer(
+            "http://a.example/1",
+            "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n",
+            &packed,
+        ),
+        record(
+            "metadata",
+            "http://a.example/1",
+            "application/warc-fields",
+            b"via: http://a.example/\r\n",
+        ),
+        record(
+            "revisit",
+            "http://a.example/1?again",
+            "application/http; msgtype=response",
+            b"HTTP/1.1 200 OK\r\n\r\n",
+        ),
+    ];
+    write("heritrix.warc.gz", members.iter().flat_map(|member| gzip(member)).collect());
+
+    // wget: not packed, addresses in angle brackets, its own log at the end.
+    let wget = [
+        answer("<http://b.example/2>", "", &page(2)),
+        record(
+            "resource",
+            "<metadata://gnu.org/software/wget/warc/wget.log>",
+            "text/plain",
+            prose(9, 9).as_bytes(),
+        ),
+    ];
+    write("wget.warc", wget.concat());
+
+    // Common Crawl: decoded, and said so in headers of its own; texts of pages as conversions.
+    let length =
+        format!("X-Crawler-Content-Encoding: gzip\r\nContent-Length: {}\r\n", page(3).len());
+    let common = [
+        answer("https://c.example/3", &length, &page(3)),
+        record("conversion", "https://c.example/3", "text/plain", prose(3, 12).as_bytes()),
+    ];
+    write("common.warc.gz", common.iter().flat_map(|member| gzip(member)).collect());
+
+    let output =
+        crawl().arg("pages").arg(&folder).arg("--data").arg(bench.data()).output().unwrap();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(bench.summary()["pages"]["indexed"], 3, "{said}");
+    for (word, url) in
+        [(1, "http://a.example/1"), (2, "http://b.example/2"), (3, "https://c.example/3")]
+    {
+        let found = bench.run(&["search", &format!("\"Page {word}\""), "--json"]);
+        assert!(found.contains(url), "{url}: {found}");
+    }
+    let mut skipped: Vec<(String, String)> = bench
+        .log("skipped.jsonl")
+        .iter()
+        .map(|line| (line["url"].to_string(), line["reason"].to_string()))
+        .collect();
+    skipped.sort();
+    let expected = [
+        ("dns:a.example", "protocol"),
+        ("http://a.example/robots.txt", "content-type"),
+        ("metadata://gnu.org/software/wget/warc/wget.log", "protocol"),
+    ];
+    let quoted = |text: &str| format!("\"{text}\"");
+    assert_eq!(skipped, expected.map(|(url, reason)| (quoted(url), quoted(reason))), "{said}");
+}
