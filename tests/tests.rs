@@ -14,8 +14,9 @@ mod resume;
 // Flags, environment, settings file, and what takes them back.
 mod settings;
 // Missing, broken and hostile input.
-mod archives;
 mod bad_input;
+// Archives of other crawlers.
+mod archives;
 // The commands beside the main job.
 mod commands;
 // The log of discarded pages: seen, understood, taken back.
@@ -28,6 +29,8 @@ mod inspect;
 // Servers and addresses that mean harm.
 mod behaviours;
 mod hostile;
+// What the documents say.
+mod documents;
 // What is held for each of many hosts.
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.

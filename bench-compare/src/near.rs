@@ -4,6 +4,9 @@ use hapax_dedup::{Fingerprint, Layout, Simd, TableOptions, Tables};
 
 use crate::{data, measure};
 
+/// So many queries are also answered by an exhaustive scan.
+const SAMPLE: usize = 40;
+
 pub fn run(stored: Vec<u64>, queries: usize, rounds: usize, distance: u32, only: Option<&str>) {
     let count = stored.len();
     let asked = data::queries(&stored, queries, distance);
@@ -29,10 +32,17 @@ pub fn run(stored: Vec<u64>, queries: usize, rounds: usize, distance: u32, only:
             continue;
         }
         let layout = layout.expect("a layout");
+        let sample = &asked[..asked.len().min(SAMPLE)];
+        let scanned: Vec<usize> = sample
+            .iter()
+            .map(|q| fingerprints.iter().filter(|f| q.distance(**f) <= distance).count())
+            .collect();
         for packed in [false, true] {
             for simd in [Simd::detect(), Simd::Avx2, Simd::Portable] {
                 let options = TableOptions { packed, simd, shard: None };
                 let (build, tables) = measure::seconds(|| Tables::with_options(&fingerprints, &layout, &options));
+                let looked_up: Vec<usize> = sample.iter().map(|&q| tables.near(q).len()).collect();
+                assert_eq!(looked_up, scanned, "the exhaustive scan finds the same");
                 let (mut single, mut many, mut rates) = (Vec::new(), Vec::new(), Vec::new());
                 for _ in 0..rounds {
                     let (a, found) = measure::seconds(|| asked.iter().map(|&q| tables.near(q).len()).sum::<usize>());

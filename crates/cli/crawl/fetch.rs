@@ -287,12 +287,15 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
             break response;
         }
         (at, hops) = (to, hops + 1);
-        tokio::time::sleep(shared.delay).await;
+        let asks = !names_host(&shared.ignore_robots, &at);
+        let pause = if asks { shared.rules.pause(shared, &lease).await } else { shared.delay };
+        tokio::time::sleep(pause).await;
     };
     let answer = Answer {
+        // Without what it waited for others here.
+        took: response.took,
         response,
         time: SystemTime::now(),
-        took: started.elapsed(),
         asked_if_changed: known != Validators::default(),
     };
     if let Some(received) = &shared.received {

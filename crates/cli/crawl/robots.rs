@@ -88,6 +88,14 @@ impl HostRules {
         self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
     }
 
+    /// How long to wait before one more request within a lease.
+    pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
+        match self.of(shared, lease).await.0 {
+            HostRule::Rules(rules) => between(shared, &rules),
+            _ => shared.delay,
+        }
+    }
+
     /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
     /// With it, whether this lease waited while another one asked: it was handed out when no pause was
     /// known yet.
@@ -103,6 +111,11 @@ impl HostRules {
     }
 }
 
+/// Between two requests to a host with these rules, at least.
+fn between(shared: &Shared, rules: &Robots) -> Duration {
+    shared.delay.max(rules.crawl_delay.unwrap_or_default().min(MAX_CRAWL_DELAY))
+}
+
 async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
     let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
     let kept = kept.as_deref().and_then(read_note);
@@ -115,9 +128,9 @@ async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
     let why =
         match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", WITHIN.as_secs()))) {
             Ok(rule) => {
-                if matches!(rule, HostRule::Rules(_)) {
+                if let HostRule::Rules(rules) = &rule {
                     // The next request to the host is one more.
-                    tokio::time::sleep(shared.delay).await;
+                    tokio::time::sleep(between(shared, rules)).await;
                 }
                 return rule;
             }

@@ -119,8 +119,8 @@ fn against_measurement(count: u64, distance: u32) {
         (0..100_000).map(|i| Fingerprint::from_bits(mix64(i + (1 << 40)))).collect();
     println!("\n{count} fingerprints, distance {distance}: model and measurement");
     println!(
-        "{:<14} {:>10} {:>10} {:>6} {:>12} {:>12}",
-        "scheme", "model ns", "measured", "ratio", "model B", "measured B"
+        "{:<14} {:>10} {:>10} {:>6} {:>12} {:>12} {:>12} {:>12}",
+        "scheme", "model ns", "measured", "ratio", "model B", "measured B", "candidates", "counted"
     );
     for plan in plans(count, distance, None).unwrap() {
         if plan.bytes > 4e9 {
@@ -137,11 +137,14 @@ fn against_measurement(count: u64, distance: u32) {
         }
         let name = format!("{}{}", plan.name, if plan.packed { " p" } else { "" });
         println!(
-            "{name:<14} {:>10.0} {best:>10.0} {:>6.2} {:>12.1} {:>12.1}",
+            "{name:<14} {:>10.0} {best:>10.0} {:>6.2} {:>12.1} {:>12.1} {:>12.1} {:>12.1}",
             plan.nanoseconds,
             plan.nanoseconds / best,
             plan.bytes_per_fingerprint,
             tables.bytes() as f64 / tables.len() as f64,
+            plan.candidates,
+            queries.iter().map(|&query| tables.candidates(query)).sum::<u64>() as f64
+                / queries.len() as f64,
         );
     }
 }
