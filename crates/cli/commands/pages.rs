@@ -232,7 +232,7 @@ impl Line {
             let target = record.header("warc-target-uri").unwrap_or_default();
             // Some writers put the address in angle brackets.
             let Ok(url) = Url::parse(target.trim_matches(['<', '>'])) else { continue };
-            if !matches!(url.scheme(), "http" | "https" | "ftp" | "file") {
+            if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
                 // Look-ups of names, the archiver's own logs.
                 self.skip(&url, "protocol", "the record is of no page")?;
                 continue;

@@ -332,22 +332,22 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         let wait = response.retry_after(SystemTime::now());
         if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
-            // Who says how long to stay away says it of the host.
+            // Who says it of a few pages in a row says it of the host.
             return Message::Defer { lease, reason: "retry-after", detail, fault: Fault::Closed };
         }
         if lease.attempts < MAX_ATTEMPTS {
             // Of one page that is broken the host is not: it counts once, however often it is tried.
             let first = lease.attempts == 0;
-            return retry(shared, lease, wait, first);
+            return retry(shared, lease, wait, status != 429 && first);
         }
         // It may be well at the next run.
-        let reason = if status == 429 { "http-4xx" } else { "http-5xx" };
-        return Message::Defer {
-            lease,
-            reason,
-            detail: format!("status {status}"),
-            fault: Fault::None,
+        let detail = format!("status {status}");
+        let (reason, fault) = match status {
+            // The host is still not content, after pauses as long as it asked for.
+            429 => ("http-4xx", Fault::Failure),
+            _ => ("http-5xx", Fault::None),
         };
+        return Message::Defer { lease, reason, detail, fault };
     }
     if status == 304 && asked_if_changed {
         return Message::Unchanged { lease, response: Box::new(response), time };

@@ -40,8 +40,8 @@ type Cell = Arc<OnceCell<HostRule>>;
 #[derive(Debug, Default)]
 pub(super) struct HostRules {
     held: Mutex<Held>,
-    /// Hosts whose rules were read in a recrawl.
-    read: Mutex<HashSet<UrlKey>>,
+    /// Sitemaps that were named in a recrawl.
+    named: Mutex<HashSet<UrlKey>>,
 }
 
 type Cells = HashMap<String, (Instant, Cell)>;
@@ -83,15 +83,15 @@ impl Held {
 }
 
 impl HostRules {
-    /// Whether the rules of this host are read for the first time in this run.
-    fn are_first(&self, host: &str) -> bool {
-        self.read.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
+    /// Whether this sitemap is named for the first time in this run.
+    fn is_first(&self, map: &Url) -> bool {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
     }
 
     /// How long to wait before one more request within a lease.
     pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
         match self.of(shared, lease).await.0 {
-            HostRule::Rules(rules) => between(shared, &rules),
+            HostRule::Rules(rules) => shared.delay.max(rules.crawl_delay.unwrap_or_default()),
             _ => shared.delay,
         }
     }
@@ -111,11 +111,6 @@ impl HostRules {
     }
 }
 
-/// Between two requests to a host with these rules, at least.
-fn between(shared: &Shared, rules: &Robots) -> Duration {
-    shared.delay.max(rules.crawl_delay.unwrap_or_default().min(MAX_CRAWL_DELAY))
-}
-
 async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
     let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
     let kept = kept.as_deref().and_then(read_note);
@@ -128,9 +123,9 @@ async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
     let why =
         match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", WITHIN.as_secs()))) {
             Ok(rule) => {
-                if let HostRule::Rules(rules) = &rule {
+                if matches!(rule, HostRule::Rules(_)) {
                     // The next request to the host is one more.
-                    tokio::time::sleep(between(shared, rules)).await;
+                    tokio::time::sleep(shared.delay).await;
                 }
                 return rule;
             }
@@ -179,10 +174,10 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         shared.frontier.set_delay(&lease.host, delay);
     }
     if shared.sitemaps {
-        // What is new may be listed there since; once a run, however often the rules are read.
-        let again = shared.recrawl && shared.rules.are_first(&lease.host);
+        // What is new may be listed there since; once a run, however often it is named.
         let in_scope = |map: &Url| shared.taken.in_scope(map);
         for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope) {
+            let again = shared.recrawl && shared.rules.is_first(&map);
             let map = Entry::sitemap(map, 0);
             let pushed = match again {
                 true => shared.frontier.push_again(map),

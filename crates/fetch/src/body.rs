@@ -73,7 +73,8 @@ impl Bodies {
     ) -> Result<Held, Error> {
         // Since when, and from how many bytes on, the rate is counted.
         let mut from = (clock.took(), 0);
-        let announced = response.content_length().unwrap_or(0).min(ANNOUNCED) as usize;
+        let whole = response.content_length();
+        let announced = whole.unwrap_or(0).min(ANNOUNCED) as usize;
         let mut raw = Vec::with_capacity(announced.min(max));
         let mut permit = None;
         while let Some(piece) = clock.within(&self.limits, response.chunk()).await? {
@@ -93,7 +94,7 @@ impl Bodies {
             // Over one piece of time after another: who came so far quickly and then drips would keep
             // others from a permit.
             let took = clock.took().saturating_sub(from.0);
-            if took > self.limits.slow_after {
+            if took > self.limits.slow_after && whole != Some(raw.len() as u64) {
                 let came = raw.len() - from.1;
                 if (came as f64) < self.limits.min_rate as f64 * took.as_secs_f64() {
                     let what = format!("{came} bytes in {} s: too slow", took.as_secs());

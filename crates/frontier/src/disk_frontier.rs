@@ -10,7 +10,7 @@ use url::Url;
 use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
-use crate::frontier::{Fault, Frontier};
+use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
 use crate::host::Host;
 use crate::host_key;
 use crate::seen::Seen;
@@ -445,7 +445,9 @@ impl Frontier for DiskFrontier {
         let ends = match fault {
             Fault::None => false,
             Fault::Failure => host.failed(Duration::ZERO, now, &self.options),
-            Fault::Closed => !std::mem::replace(&mut host.given_up, true),
+            Fault::Closed => {
+                (0..CLOSED_COUNTS).any(|_| host.failed(Duration::ZERO, now, &self.options))
+            }
         };
         if ends {
             Self::give_up(&mut state, index);

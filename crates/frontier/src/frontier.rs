@@ -8,6 +8,9 @@ use url::Url;
 use crate::entry::{Counts, Entry, HostState, Lease, Next};
 use crate::error::Result;
 
+/// So many failures is one [`Fault::Closed`].
+pub const CLOSED_COUNTS: u32 = 3;
+
 /// What a lease that came to nothing says of its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -15,7 +18,8 @@ pub enum Fault {
     None,
     /// A request failed: after some in a row the host is given up.
     Failure,
-    /// It wants to be left alone for longer than this run: it is given up at once.
+    /// It asked to be left alone for longer than this run: as three failures, so that the third in a
+    /// row ends it, and one page that always says so does not.
     Closed,
 }
 

@@ -25,6 +25,6 @@ mod seen;
 pub use disk_frontier::DiskFrontier;
 pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 pub use error::{Error, Result};
-pub use frontier::{Fault, Frontier};
+pub use frontier::{CLOSED_COUNTS, Fault, Frontier};
 pub use normalize::{Rejected, UrlLimits, normalize};
 pub use scope::{Scope, ScopeKind, host_key};

@@ -20,6 +20,6 @@ fn the_frontier_in_a_folder_passes() {
     on_disk(200, 2, suite::a_host_is_asked_no_faster_than_its_delay);
     on_disk(0, 2, suite::no_more_requests_at_a_time_than_are_allowed);
     on_disk(20, 1, suite::what_fails_is_tried_again_and_a_dead_host_is_given_up);
-    on_disk(0, 1, suite::who_wants_to_be_left_alone_is_given_up_at_once);
+    on_disk(0, 1, suite::who_wants_to_be_left_alone_three_times_is_given_up);
     on_disk(20, 1, suite::marks_refusals_and_notes_are_remembered);
 }

@@ -1,6 +1,6 @@
 -- What became of leases. ARGV: prefix, worker, requests at a time, failures that open the breaker, its wait
 -- (ms), failures that end a host, then for each: what, number, wait (ms), failure, and of x: bucket and key
--- in the set of what is queued; of b: + if it was tried; of d: ! if its host is given up at once. What: f free, e free after a failure, x finish,
+-- in the set of what is queued; of b: + if it was tried; of d: ! if it counts as three failures. What: f free, e free after a failure, x finish,
 -- b back to the queue, d defer.
 -- Answers, for each: 1 if the host is given up by that, -1 if the lease was lost meanwhile.
 local p, own, per_host = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -31,7 +31,7 @@ for i = 7, #ARGV, 5 do
     if what == 'f' then
       if failures > 0 then redis.call('HSET', h, 'f', 0) end
     elseif failure then
-      failures = redis.call('HINCRBY', h, 'f', 1)
+      failures = redis.call('HINCRBY', h, 'f', what == 'd' and again == '!' and 3 or 1)
       if failures >= breaker then
         wait = math.max(wait, breaker_wait * 2 ^ math.min(failures - breaker, 8))
       end
@@ -51,7 +51,7 @@ for i = 7, #ARGV, 5 do
     end
     local allowed = math.max(tonumber(state[3] or 0), now + wait)
     if wait > 0 then redis.call('HSET', h, 't', allowed) end
-    if failure and (failures >= give_up or what == 'd' and again == '!') and not down then
+    if failure and failures >= give_up and not down then
       answer = 1
       redis.call('HSET', h, 'g', 1)
       redis.call('SADD', p .. 'down', host)

@@ -38,7 +38,7 @@ fn the_suite_of_frontiers_passes() {
     on(200, 2, suite::a_host_is_asked_no_faster_than_its_delay);
     on(0, 2, suite::no_more_requests_at_a_time_than_are_allowed);
     on(20, 1, suite::what_fails_is_tried_again_and_a_dead_host_is_given_up);
-    on(0, 1, suite::who_wants_to_be_left_alone_is_given_up_at_once);
+    on(0, 1, suite::who_wants_to_be_left_alone_three_times_is_given_up);
     on(20, 1, suite::marks_refusals_and_notes_are_remembered);
 }
 

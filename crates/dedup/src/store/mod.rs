@@ -351,7 +351,7 @@ impl Store {
     /// Commits for everybody who waits: up to which commit all is durable, and how it went.
     fn lead(&self) -> (u64, Result<()>) {
         let mut journal = held(&self.journal);
-        let mut writer = self.writer_once(|writer| writer.congested(2, &self.options));
+        let mut writer = held(&self.writer);
         if let Err(error) = writer.usable() {
             return (0, Err(error));
         }
@@ -369,8 +369,14 @@ impl Store {
                 Err(panic) => resume_unwind(panic),
             };
         }
-        let freeze = full.is_some();
+        let mut freeze = full.is_some();
         let mut writer = full.unwrap_or_else(|| held(&self.writer));
+        if writer.congested(2, &self.options).is_some() {
+            // Others may offer meanwhile, so that the next commit freezes.
+            drop(writer);
+            writer = self.writer_once(|writer| writer.congested(2, &self.options));
+            freeze = false;
+        }
         let result = writer.after_commit(&mut journal, freeze, &self.dir, &self.options);
         writer.poisoned |= result.is_err();
         (ticket, result)
@@ -391,7 +397,10 @@ impl Store {
     /// # Errors
     /// As [`commit`](Self::commit).
     pub fn wait(&self) -> Result<()> {
-        self.writer_once(Writer::under_way).take_in()
+        let mut writer = self.writer_once(Writer::under_way);
+        writer.take_in()?;
+        // Somebody else may have taken in how it went.
+        writer.usable()
     }
 
     /// The writer, once there is nothing to wait for. Look-ups go on meanwhile: the lock is not held.
@@ -421,9 +430,7 @@ impl Store {
         result?;
         drop(writer);
         drop(journal);
-        self.wait()?;
-        // Somebody else may have taken in how it went.
-        held(&self.writer).usable()
+        self.wait()
     }
 
     /// Bytes of the store: its segments and its memory.
