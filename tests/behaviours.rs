@@ -132,6 +132,19 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
     ),
     ("a thousand headers", |s, _| ok(s, &"X-A: b\r\n".repeat(1000), "x"), &["protocol"]),
     (
+        "more headers than anybody reads",
+        |s, _| ok(s, &(0..101).map(|n| format!("X-{n}: y\r\n")).collect::<String>(), "<p>text"),
+        &["protocol"],
+    ),
+    (
+        "resets in the body",
+        |s, _| {
+            raw(s, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 9999\r\n\r\n<p>");
+            let _ = socket2::SockRef::from(&*s).set_linger(Some(Duration::ZERO));
+        },
+        &["protocol", "connect"],
+    ),
+    (
         "a header of a megabyte",
         |s, _| ok(s, &format!("X-A: {}\r\n", "b".repeat(1 << 20)), "x"),
         &["protocol"],
@@ -224,6 +237,23 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
         &["", "encoding"],
     ),
     ("gzip that is none", |s, _| ok(s, "Content-Encoding: gzip\r\n", "<p>plain"), &["encoding"]),
+    (
+        "a brotli bomb",
+        // 32 MiB of nothing, by brotli's own compressor.
+        |s, _| {
+            ok(
+                s,
+                "Content-Encoding: br\r\n",
+                [
+                    203, 255, 255, 63, 248, 39, 0, 226, 177, 64, 32, 247, 254, 143, 255, 255, 127,
+                    240, 79, 0, 196, 97, 17, 128, 238, 253, 31, 255, 255, 255, 224, 159, 0, 136,
+                    195, 2, 0, 221, 251, 63, 254, 255, 255, 193, 63, 1, 16, 135, 5, 0, 186, 247,
+                    127, 3,
+                ],
+            )
+        },
+        &["bomb"],
+    ),
     ("an unknown encoding", |s, _| ok(s, "Content-Encoding: quantum\r\n", "x"), &["encoding"]),
     ("a redirect loop", |s, path| go_to(s, if path == "/a" { "/b" } else { "/a" }), &[""]),
     (

@@ -234,6 +234,24 @@ fn find_all_and_find_clusters_speak_the_known_format() {
     assert!(err.contains("stdin, line 2: \"x\""), "{err}");
     let (exit, _, err) = pipe(&["find-all", "-b", "3"], None, "1\n");
     assert!(exit == 1 && err.contains("--blocks 3"), "{err}");
+
+    // The cases of those tools, from a file into a file.
+    let bench = Bench::new();
+    let (input, output) = (bench.path("in"), bench.path("out"));
+    let lane = [0xff_u64, 0xef, 0xee, 0xce, 0x33];
+    let lines = (0..4).flat_map(|shift| lane.map(|byte| format!("{}\n", byte << (8 * shift))));
+    std::fs::write(&input, lines.collect::<String>()).unwrap();
+    for (command, lines, line) in
+        [("find-all", 24, "[206, 238]"), ("find-clusters", 4, "[206, 238, 239, 255]")]
+    {
+        let mut run = crawl();
+        run.args([command, "--blocks", "6", "--distance", "3", "--input"]).arg(&input);
+        let run = run.arg("--output").arg(&output).output().unwrap();
+        assert_eq!((code(&run), text(&run.stdout)), (0, String::new()), "{}", text(&run.stderr));
+        let found = std::fs::read_to_string(&output).unwrap();
+        assert_eq!(found.lines().count(), lines, "{found}");
+        assert!(found.lines().any(|found| found == line), "{found}");
+    }
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use flate2::Compression;
@@ -11,7 +10,7 @@ use flate2::write::GzEncoder;
 
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
-fn plain(body: impl Into<String>) -> Page {
+pub(crate) fn plain(body: impl Into<String>) -> Page {
     typed("text/plain", body.into())
 }
 
@@ -24,7 +23,7 @@ pub(crate) fn article(number: u64) -> Page {
     html(format!("<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>", prose(number, 10)))
 }
 
-fn reasons(bench: &Bench, server: &Server) -> HashMap<String, String> {
+pub(crate) fn reasons(bench: &Bench, server: &Server) -> HashMap<String, String> {
     let short = |line: &serde_json::Value| {
         let url = line["url"].as_str().unwrap().replace(&server.url(""), "");
         (url, line["reason"].as_str().unwrap().to_owned())
@@ -138,44 +137,6 @@ fn a_sitemap_that_moved_is_read_and_one_that_leads_away_brings_no_host_along() {
     assert_eq!(code(&bench.crawl(&[seed.url("/"), leading.url("/")], &wide)), 0);
     assert!(other.asked().contains(&"/deep".to_owned()), "{:?}", other.asked());
     assert!(!bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "content-type"));
-}
-
-#[test]
-fn robots_txt_is_asked_for_once_a_day_and_an_old_copy_holds_while_it_cannot_be_reached() {
-    let down = Arc::new(AtomicUsize::new(0));
-    let is_down = Arc::clone(&down);
-    let server = Server::answering(
-        Arc::new(move |path, _| match path {
-            "/robots.txt" if is_down.load(SeqCst) > 0 => Page { status: "503 Busy", ..missing() },
-            "/robots.txt" => plain("User-agent: *\r\nDisallow: /no\r\n"),
-            "/no" => article(9),
-            path => html(format!("<p>{} {path}</p><a href=/no>n</a>", prose(path.len() as u64, 9))),
-        }),
-        Duration::ZERO,
-    );
-    let bench = Bench::new();
-    bench.crawl(&[server.url("/")], &[]);
-    bench.crawl(&[server.url("/second")], &[]);
-    down.store(1, SeqCst);
-    let output = bench.crawl(&[server.url("/third-one")], &[]);
-    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    let robots = |server: &Server| {
-        server.heads().iter().filter(|head| head.starts_with("GET /robots.txt")).count()
-    };
-    assert_eq!(robots(&server), 1, "the second and third run remember it");
-    assert_eq!(server.asked(), ["/", "/second", "/third-one"]);
-    assert_eq!(reasons(&bench, &server).get("/no").map(String::as_str), Some("robots"));
-    let why = bench.run(&["explain", &server.url("/no")]);
-    assert!(
-        why.contains("forbids it, line 2: Disallow: /no") && why.contains("skipped: robots"),
-        "{why}"
-    );
-    // A new crawl has no copy: nothing of the host may be asked for.
-    let bench = Bench::new();
-    let before = server.asked().len();
-    let output = bench.crawl(&[server.url("/")], &[]);
-    assert_eq!((code(&output), server.asked().len()), (4, before), "{}", text(&output.stdout));
-    assert_eq!(reasons(&bench, &server).get("/").map(String::as_str), Some("robots-unreachable"));
 }
 
 #[test]
@@ -551,4 +512,41 @@ fn a_sitemap_that_robots_txt_names_may_be_as_long_as_any_url_of_the_crawl() {
         assert_eq!(code(&Bench::new().crawl(&[server.url("/")], flags)), 0);
         assert_eq!(server.asked().contains(&map), is_asked, "{flags:?}");
     }
+}
+
+#[test]
+fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
+    // What each of four sitemaps says of all its pages; "2999" is none that may be believed.
+    let day = |ago: u64| {
+        let ago = Duration::from_secs(ago * 24 * 60 * 60);
+        hapax_fetch::warc::format_time(std::time::SystemTime::now() - ago)
+    };
+    let dates = [day(400), "2999-01-01".to_owned(), day(40), day(3)];
+    let listed = |n: usize| -> String {
+        (0..20)
+            .map(|page| {
+                format!("<url><loc>/p{n}-{page}</loc><lastmod>{}</lastmod></url>", dates[n])
+            })
+            .collect()
+    };
+    let maps: Vec<String> = (0..4).map(|n| format!("<urlset>{}</urlset>", listed(n))).collect();
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain("Sitemap: /m0\nSitemap: /m1\nSitemap: /m2\nSitemap: /m3\n"),
+            "/" => article(1),
+            path => match path.strip_prefix("/m").and_then(|n| n.parse::<usize>().ok()) {
+                Some(n) => typed("application/xml", maps[n].clone()),
+                None => article(path.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte))),
+            },
+        }),
+        Duration::from_millis(10),
+    );
+    let output = Bench::new().crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let asked = server.asked();
+    assert_eq!(asked[..5], ["/", "/m0", "/m1", "/m2", "/m3"], "{asked:?}");
+    assert_eq!(asked.len(), 5 + 80, "{asked:?}");
+    // The crawl goes on while the last sitemap is read: some of the others may come before.
+    let last = asked.iter().rposition(|path| path.starts_with("/p3-")).unwrap();
+    assert!(last < 5 + 20 + 30, "{asked:?}");
 }

@@ -35,6 +35,8 @@ mod documents;
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
 mod fetching;
+// A host's robots.txt, by the answer to the request for it.
+mod robots;
 // What a first answer does not decide for ever.
 mod second_chance;
 // A second look at known pages.

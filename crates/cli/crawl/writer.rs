@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use hapax_fetch::Sitemap;
+use hapax_fetch::warc::format_time;
 use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
 use tokio::sync::mpsc;
 use url::Url;
@@ -57,6 +58,9 @@ const SPOOL_EVERY: Duration = Duration::from_millis(500);
 const TOGETHER: usize = 64;
 /// Sitemap indexes on the way to a sitemap.
 const MAX_SITEMAP_DEPTH: u8 = 2;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// A page that changed since comes first, if the sitemap says so and not that it will change.
+const RECENT: Duration = DAY.saturating_mul(30);
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
@@ -319,8 +323,13 @@ impl Writer {
     }
 
     fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
+        let now = SystemTime::now();
+        let since = format_time(now.checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH));
+        let until = format_time(now + DAY);
         for page in sitemap.pages {
-            self.push(&page.url, 1, 0)?;
+            let changed = page.changed.as_deref().unwrap_or_default();
+            let recent = since.as_str() <= changed && changed < until.as_str();
+            self.push_as(&page.url, 1, |url| Entry { recent, ..Entry::page(url, 1) })?;
         }
         for map in sitemap.maps {
             self.sitemap_at(&map, from.hops)?;
@@ -482,6 +491,10 @@ impl Writer {
     }
 
     pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+        self.push_as(url, depth, |url| Entry { hops, ..Entry::page(url, depth) })
+    }
+
+    fn push_as(&mut self, url: &Url, depth: u16, entry: impl FnOnce(Url) -> Entry) -> Result<()> {
         match self.rules.admit(url, depth) {
             None => Ok(()),
             Some(Ok(url)) => {
@@ -502,7 +515,7 @@ impl Writer {
                     return self.committer.skip(url.as_str(), "dust-rule", &why);
                 }
                 if !self.left_to_feed(&url, depth)? {
-                    self.frontier.push(Entry { hops, ..Entry::page(url, depth) })?;
+                    self.frontier.push(entry(url))?;
                 }
                 Ok(())
             }

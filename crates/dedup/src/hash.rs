@@ -207,6 +207,9 @@ mod tests {
         let gettysburg = b"Four score and seven years ago";
         assert_eq!(FeatureHash::Jenkins.hash(gettysburg), 0x1777_0551_ce72_26e6);
         assert_eq!(FeatureHash::Jenkins.hash(b"test string"), 0x2090_59a2_eead_309c);
+        assert_eq!(FeatureHash::Rapid.hash(b""), 6_516_417_773_221_693_515);
+        assert_eq!(FeatureHash::Rapid.hash(b"foobar"), 7_473_700_493_202_023_269);
+        assert_eq!(FeatureHash::Rapid.hash(gettysburg), 1_413_407_796_347_665_014);
     }
 
     #[test]

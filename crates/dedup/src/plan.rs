@@ -46,6 +46,12 @@ const PACKED_FACTOR: f64 = 1.07;
 ///
 /// # Errors
 /// A distance above 7 as `None`.
+///
+/// # Complexity
+/// Some twenty schemes, each a sum over its tables; nothing is built.
+///
+/// # References
+/// G. Manku, A. Jain, A. Das Sarma, *Detecting near-duplicates for web crawling*, WWW 2007, section 3.
 pub fn plans(pages: u64, distance: u32, memory: Option<f64>) -> Option<Vec<Plan>> {
     if distance > MAX_DISTANCE {
         return None;
@@ -221,6 +227,20 @@ mod tests {
             designs.iter().map(|(_, layout, candidates)| (layout.leads().len(), *candidates));
         let expected = [(20, 8.0), (16, 64.0), (10, 512.0), (4, 262_144.0)];
         assert_eq!(counts.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_segment_gets_other_tables_as_it_grows() {
+        let chosen = |rows, bytes| {
+            let (layout, packed) = for_segment(rows, 3, bytes);
+            (layout.leads().len(), packed)
+        };
+        let sizes = [100, 65_536, 1_000_000, 10_000_000, 100_000_000];
+        assert_eq!(sizes.map(|rows| chosen(rows, 75.0).0), [2, 4, 4, 6, 8]);
+        assert_eq!(
+            sizes.map(|rows| chosen(rows, 26.0)),
+            [(2, false), (3, true), (4, true), (4, true), (3, false)]
+        );
     }
 
     #[test]

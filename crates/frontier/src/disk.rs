@@ -8,14 +8,16 @@ use redb::{
     TableDefinition,
 };
 
+use crate::entry::CLASSES;
 use crate::error::{Error, Result};
+use crate::host::{class_of, number_of, sequence};
 use crate::{Entry, UrlKey};
 
 const VERSION: u64 = 1;
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 /// URL key -> state (one byte).
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
-/// (host key, sequence) -> depth and URL.
+/// (host key, sequence, which begins with the class) -> depth and URL.
 const QUEUE: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("queue");
 /// Host name -> nothing: the list of hosts.
 const HOSTS: TableDefinition<'_, &str, ()> = TableDefinition::new("hosts");
@@ -59,6 +61,9 @@ pub(crate) struct Counters {
     /// How many of the URL table's keys stand for refusals.
     pub(crate) refused: u64,
 }
+
+/// How many URLs of each class.
+pub(crate) type Classes = [u64; CLASSES as usize];
 
 #[derive(Debug)]
 pub(crate) struct Disk {
@@ -165,8 +170,8 @@ impl Disk {
         })
     }
 
-    /// The first `limit` rows of a host's queue from sequence `from` on; `None` for one that is no
-    /// entry.
+    /// The first `limit` rows of a host's queue from sequence `from` on, of its class; `None` for one
+    /// that is no entry.
     pub(crate) fn queue(
         &self,
         host: u64,
@@ -176,7 +181,8 @@ impl Disk {
         self.read(|txn| {
             let table = txn.open_table(QUEUE)?;
             let mut entries = Vec::new();
-            for row in table.range((host, from)..=(host, u64::MAX))?.take(limit) {
+            let last = sequence(class_of(from), u64::MAX);
+            for row in table.range((host, from)..=(host, last))?.take(limit) {
                 let (key, value) = row?;
                 entries.push((key.value().1, Entry::decode(value.value())));
             }
@@ -184,15 +190,19 @@ impl Disk {
         })
     }
 
-    /// How many URLs wait for each host, and the highest sequence number in use.
-    pub(crate) fn queued(&self) -> Result<(HashMap<u64, u64>, u64)> {
+    /// How many URLs of each class wait for each host, and the highest number in use.
+    pub(crate) fn queued(&self) -> Result<(HashMap<u64, Classes>, u64)> {
         self.read(|txn| {
             let mut last = 0;
-            let mut counts: HashMap<u64, u64> = HashMap::new();
+            let mut counts: HashMap<u64, Classes> = HashMap::new();
             for row in txn.open_table(QUEUE)?.iter()? {
                 let (host, sequence) = row?.0.value();
-                last = last.max(sequence);
-                *counts.entry(host).or_default() += 1;
+                last = last.max(number_of(sequence));
+                if let Some(count) =
+                    counts.entry(host).or_default().get_mut(usize::from(class_of(sequence)))
+                {
+                    *count += 1;
+                }
             }
             Ok((counts, last))
         })

@@ -11,20 +11,13 @@ use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
 use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
-use crate::host::Host;
+use crate::host::{Host, sequence};
 use crate::host_key;
 use crate::seen::Seen;
 
-/// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
-const HEAD: usize = 256;
-/// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
-const HEADS: usize = 1 << 16;
-const LEAST_HEAD: usize = 8;
+mod queue;
 
-/// How many of each host's queued URLs are held in memory where there are so many hosts.
-fn head(hosts: usize) -> usize {
-    (HEADS / hosts.max(1)).clamp(LEAST_HEAD, HEAD)
-}
+use queue::head;
 
 #[derive(Debug)]
 struct State {
@@ -94,7 +87,7 @@ impl DiskFrontier {
             batch: Batch::default(),
             committing: None,
             failed: false,
-            queued: per_host.values().sum(),
+            queued: per_host.values().flatten().sum(),
             deferred: 0,
             next_sequence: stored("next")?.max(last + 1),
         };
@@ -103,8 +96,12 @@ impl DiskFrontier {
             let mut state = frontier.lock();
             let index = frontier.host_index(&mut state, &name);
             if let Some(host) = state.hosts.get_mut(index) {
-                host.queued = per_host.get(&host.key).copied().unwrap_or(0);
-                host.on_disk_from = (host.queued > 0).then_some(0);
+                for (class, &count) in (0..).zip(per_host.get(&host.key).into_iter().flatten()) {
+                    host.queued += count;
+                    if count > 0 {
+                        host.lane(class).on_disk_from = Some(sequence(class, 0));
+                    }
+                }
             }
             frontier.wake(&mut state, index);
         }
@@ -128,7 +125,8 @@ impl DiskFrontier {
         if probe && state.hosts.get(index).is_some_and(|host| host.given_up) {
             return;
         }
-        let sequence = state.next_sequence;
+        let class = entry.class();
+        let sequence = sequence(class, state.next_sequence);
         state.next_sequence += 1;
         state.queued += 1;
         // A probe that a kill lost may be pushed again.
@@ -144,11 +142,15 @@ impl DiskFrontier {
             state.deferred += 1;
         } else if probe {
             // What it finds out is about the others, and only in this run.
-            host.queue.push_front((sequence, entry.clone(), 0));
-        } else if host.on_disk_from.is_none() && host.queue.len() < head {
-            host.queue.push_back((sequence, entry.clone(), 0));
+            host.take_back(sequence, entry.clone(), 0);
         } else {
-            host.on_disk_from.get_or_insert(sequence);
+            let room = host.held() < head;
+            let lane = host.lane(class);
+            if lane.on_disk_from.is_none() && room {
+                lane.queue.push_back((sequence, entry.clone(), 0));
+            } else {
+                lane.on_disk_from.get_or_insert(sequence);
+            }
         }
         if !probe {
             state.batch.queued.push((host_key, sequence, entry));
@@ -179,8 +181,7 @@ impl DiskFrontier {
     /// All that waits for the host is deferred.
     fn give_up(state: &mut State, index: usize) {
         let Some(host) = state.hosts.get_mut(index) else { return };
-        host.queue.clear();
-        host.on_disk_from = None;
+        host.lanes.clear();
         let elsewhere = host.in_flight as u64 + host.unfinished + host.deferred;
         let waiting = host.queued.saturating_sub(elsewhere);
         host.deferred += waiting;
@@ -190,32 +191,11 @@ impl DiskFrontier {
     /// Puts a host into the heap if it has something to hand out.
     fn wake(&self, state: &mut State, index: usize) {
         let Some(host) = state.hosts.get_mut(index) else { return };
-        let has_work = !host.given_up && (!host.queue.is_empty() || host.on_disk_from.is_some());
+        let has_work = !host.given_up && !host.lanes.is_empty();
         if has_work && !host.in_heap && host.in_flight < self.options.per_host.max(1) {
             host.in_heap = true;
             state.ready.push(Reverse((host.next_allowed, index)));
         }
-    }
-
-    fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
-        let head = head(state.hosts.len());
-        let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
-        let entries = self.disk.queue(host.key, from, head)?;
-        let fresh = state.batch.queued.iter();
-        let waiting = state.committing.is_some()
-            || fresh.into_iter().any(|(key, sequence, _)| *key == host.key && *sequence >= from);
-        let last = entries.last().map(|(sequence, _)| sequence + 1);
-        host.on_disk_from = match (entries.len() == head || waiting, last) {
-            (true, last) => Some(last.unwrap_or(from)),
-            (false, _) => None,
-        };
-        // What damage left of a row cannot be leased: it waits for ever.
-        let lost = entries.iter().filter(|(_, entry)| entry.is_none()).count() as u64;
-        host.deferred += lost;
-        state.deferred += lost;
-        let whole = entries.into_iter().filter_map(|(sequence, entry)| Some((sequence, entry?, 0)));
-        host.queue.extend(whole);
-        Ok(())
     }
 
     fn host_index(&self, state: &mut State, name: &str) -> usize {
@@ -326,13 +306,8 @@ impl Frontier for DiskFrontier {
                 self.wake(state, index);
                 continue;
             }
-            if host.queue.is_empty()
-                && let Some(from) = host.on_disk_from
-            {
-                self.refill(state, index, from)?;
-            }
+            let Some((sequence, entry, attempts)) = self.pop(state, index)? else { continue };
             let Some(host) = state.hosts.get_mut(index) else { continue };
-            let Some((sequence, entry, attempts)) = host.queue.pop_front() else { continue };
             host.in_flight += 1;
             host.next_allowed = now + host.delay;
             let has_address = host.address.is_some();
@@ -376,7 +351,7 @@ impl Frontier for DiskFrontier {
             host.deferred += 1;
             state.deferred += 1;
         } else {
-            host.queue.push_front((lease.sequence, lease.entry, lease.attempts));
+            host.take_back(lease.sequence, lease.entry, lease.attempts);
         }
         self.wake(&mut state, index);
     }
@@ -425,11 +400,11 @@ impl Frontier for DiskFrontier {
         host.in_flight = host.in_flight.saturating_sub(1);
         let ends = failure && host.failed(wait, now, &self.options);
         host.next_allowed = host.next_allowed.max(now + wait);
-        host.queue.push_front((lease.sequence, lease.entry, lease.attempts.saturating_add(1)));
+        host.take_back(lease.sequence, lease.entry, lease.attempts.saturating_add(1));
         if ends {
             Self::give_up(&mut state, index);
         } else if host.given_up {
-            host.queue.clear();
+            host.lanes.clear();
             host.deferred += 1;
             state.deferred += 1;
         }
@@ -508,7 +483,7 @@ impl Frontier for DiskFrontier {
         state.committing = None;
         // What went to disk only may be read from there now.
         for index in 0..state.hosts.len() {
-            if state.hosts.get(index).is_some_and(|host| host.on_disk_from.is_some()) {
+            if state.hosts.get(index).is_some_and(|host| host.is_on_disk()) {
                 self.wake(&mut state, index);
             }
         }

@@ -37,17 +37,33 @@ pub struct Entry {
     pub hops: u8,
     /// What is expected there.
     pub kind: EntryKind,
+    /// A sitemap says that it changed lately: it comes before links. Not stored, for its place in the
+    /// queue is.
+    pub recent: bool,
 }
+
+/// Classes of a host's queue.
+pub(crate) const CLASSES: u8 = 8;
 
 impl Entry {
     /// A page so many links from a seed.
     pub fn page(url: Url, depth: u16) -> Self {
-        Self { url, depth, hops: 0, kind: EntryKind::Page }
+        Self { url, depth, hops: 0, kind: EntryKind::Page, recent: false }
+    }
+
+    /// Which class of its host's queue it waits in, the lower first: seeds and sitemaps, what changed
+    /// lately, then by depth; within one, in the order of their coming.
+    pub(crate) fn class(&self) -> u8 {
+        match (self.depth, self.recent) {
+            (0, _) => 0,
+            (_, true) => 1,
+            (depth, false) => depth.saturating_add(1).min(u16::from(CLASSES) - 1) as u8,
+        }
     }
 
     /// A sitemap below so many indexes.
     pub fn sitemap(url: Url, hops: u8) -> Self {
-        Self { url, depth: 0, hops, kind: EntryKind::Sitemap }
+        Self { kind: EntryKind::Sitemap, hops, ..Self::page(url, 0) }
     }
 
     /// As it is stored: depth (2 bytes), kind and hops (1 byte), URL.
@@ -73,7 +89,8 @@ impl Entry {
             (0, _) => EntryKind::Probe,
             _ => EntryKind::Sitemap,
         };
-        Some(Self { url, depth: u16::from_le_bytes(*depth), hops: hops & (PROBE - 1), kind })
+        let depth = u16::from_le_bytes(*depth);
+        Some(Self { url, depth, hops: hops & (PROBE - 1), kind, recent: false })
     }
 }
 

@@ -1,6 +1,7 @@
+use super::queue::{HEAD, HEADS};
 use super::*;
 
-fn entry(url: &str) -> Entry {
+pub(super) fn entry(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 1)
 }
 
@@ -9,7 +10,7 @@ fn open(folder: &Path, delay_ms: u64) -> DiskFrontier {
     DiskFrontier::open(folder, Options { delay, ..Options::default() }).unwrap()
 }
 
-fn lease(frontier: &dyn Frontier, now: Instant) -> Option<Lease> {
+pub(super) fn lease(frontier: &dyn Frontier, now: Instant) -> Option<Lease> {
     match frontier.next(now).unwrap() {
         Next::Lease(lease) => Some(*lease),
         _ => None,
@@ -512,7 +513,7 @@ fn of_many_hosts_few_urls_each_are_held_in_memory_and_none_is_lost() {
         }
         frontier.commit(b"").unwrap();
     }
-    let held: usize = frontier.lock().hosts.iter().map(|host| host.queue.len()).sum();
+    let held: usize = frontier.lock().hosts.iter().map(Host::held).sum();
     assert!(held <= HEADS + hosts, "{held} of {} in memory", hosts * urls);
     let mut handed_out = 0;
     while let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {

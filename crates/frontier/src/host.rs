@@ -3,14 +3,56 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::entry::{Entry, Options};
+use crate::entry::{CLASSES, Entry, Options};
+
+/// Bits of a sequence number below those of its class.
+const CLASS_SHIFT: u32 = u64::BITS - CLASSES.trailing_zeros();
+
+/// The sequence number of the `number`th URL, if it is of this class: a host's queue on disk is in its
+/// order.
+pub(crate) const fn sequence(class: u8, number: u64) -> u64 {
+    (class as u64) << CLASS_SHIFT | number_of(number)
+}
+
+pub(crate) const fn class_of(sequence: u64) -> u8 {
+    (sequence >> CLASS_SHIFT) as u8
+}
+
+pub(crate) const fn number_of(sequence: u64) -> u64 {
+    sequence & ((1 << CLASS_SHIFT) - 1)
+}
+
+/// What waits of one class, in the order of its numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) class: u8,
+    pub(crate) queue: VecDeque<(u64, Entry, u8)>,
+    /// Where the part begins that is on disk only; `None`: all is in memory.
+    pub(crate) on_disk_from: Option<u64>,
+    /// The highest number that was handed out and came back: what has a higher one never was.
+    taken_back: u64,
+}
+
+impl Lane {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty() && self.on_disk_from.is_none()
+    }
+
+    /// Lets go of what is on disk too, or will be with the next commit, and was never handed out.
+    pub(crate) fn spill(&mut self) {
+        let keep = self.queue.partition_point(|(sequence, ..)| *sequence <= self.taken_back);
+        if let Some(&(first, ..)) = self.queue.get(keep) {
+            self.queue.truncate(keep);
+            self.on_disk_from = Some(first);
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) key: u64,
-    pub(crate) queue: VecDeque<(u64, Entry, u8)>,
-    /// Where the part of the queue begins that is on disk only; `None`: all is in memory.
-    pub(crate) on_disk_from: Option<u64>,
+    /// By class; none is empty.
+    pub(crate) lanes: Vec<Lane>,
     pub(crate) next_allowed: Instant,
     pub(crate) delay: Duration,
     pub(crate) in_flight: usize,
@@ -31,8 +73,7 @@ impl Host {
     pub(crate) fn new(key: u64, delay: Duration) -> Self {
         Self {
             key,
-            queue: VecDeque::new(),
-            on_disk_from: None,
+            lanes: Vec::new(),
             next_allowed: Instant::now(),
             delay,
             in_flight: 0,
@@ -44,6 +85,33 @@ impl Host {
             given_up: false,
             address: None,
         }
+    }
+
+    /// What waits of a class, to be added to.
+    pub(crate) fn lane(&mut self, class: u8) -> &mut Lane {
+        let at = self.lanes.partition_point(|lane| lane.class < class);
+        if self.lanes.get(at).is_none_or(|lane| lane.class != class) {
+            self.lanes.insert(at, Lane { class, ..Lane::default() });
+        }
+        #[expect(clippy::indexing_slicing, reason = "found or made above")]
+        &mut self.lanes[at]
+    }
+
+    /// How many of its URLs are held in memory.
+    pub(crate) fn held(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.queue.len()).sum()
+    }
+
+    /// Whether a part of what waits is on disk only.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.on_disk_from.is_some())
+    }
+
+    /// Takes back what was handed out: it is the next of its class.
+    pub(crate) fn take_back(&mut self, sequence: u64, entry: Entry, attempts: u8) {
+        let lane = self.lane(class_of(sequence));
+        lane.taken_back = lane.taken_back.max(sequence);
+        lane.queue.push_front((sequence, entry, attempts));
     }
 
     /// A request went well.

@@ -210,6 +210,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
+    ///
+    /// # Complexity
+    /// One look-up in the tables of each of at most six segments and in memory, see [`Tables`](crate::Tables),
+    /// and one read of a record's row for each document found.
     pub fn near(&self, fingerprint: Fingerprint) -> Result<Vec<(DocId, u32)>> {
         self.snapshot().near(fingerprint)
     }
@@ -238,6 +242,12 @@ impl Store {
     /// # Errors
     /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`],
     /// [`Error::TooMany`] from 2^27 documents on since the last commit.
+    ///
+    /// # Complexity
+    /// That of [`near`](Self::near) and of 16 look-ups of bands where the document has a sketch, or of one
+    /// look-up in memory while fingerprints are [resident](Options::resident_bytes); comparing evidence
+    /// with each document found. The insertion is amortised over merges: each document is written once
+    /// for each doubling or so of the store.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =
             self.writer_with_room().offer(std::slice::from_ref(document), &self.options)?;
@@ -313,6 +323,10 @@ impl Store {
     /// # Errors
     /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
     /// disk is unknown. [`Error::PayloadTooLong`] above 131,071 bytes.
+    ///
+    /// # Complexity
+    /// One write and one sync of what was done since the last; a merge that it begins runs on a thread of
+    /// its own, and is waited for only once a second full memtable stands behind it.
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
         if payload.len() > journal::MAX_PAYLOAD {
             return Err(Error::PayloadTooLong(payload.len()));
@@ -387,6 +401,9 @@ impl Store {
     ///
     /// # Errors
     /// As [`commit`](Self::commit).
+    ///
+    /// # Complexity
+    /// Reads and writes every segment once, within [`Options::merge_bytes`] of memory.
     pub fn compact(&self) -> Result<()> {
         self.commit_with(None)?;
         self.settle(true)

@@ -74,6 +74,9 @@ impl MemoryIndex {
     ///
     /// # Errors
     /// [`Error::TooMany`] beyond 2^30 fingerprints.
+    ///
+    /// # Complexity
+    /// One [`GrowingTables::near`] and one insertion into each table.
     pub fn offer(&mut self, fingerprint: Fingerprint) -> Result<Offered> {
         let mut answer = Vec::with_capacity(1);
         let offers =

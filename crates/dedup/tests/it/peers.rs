@@ -39,6 +39,35 @@ fn exact_duplicates_are_reported() {
 }
 
 #[test]
+fn the_published_sets_have_the_published_pairs_and_clusters() {
+    // The cases of simhash-cpp: 24 pairs in four clusters, and 20 pairs in one.
+    let lane = [0xff, 0xef, 0xee, 0xce, 0x33];
+    let lanes: Vec<Fingerprint> = (0..4)
+        .flat_map(|lane_of| lane.map(|byte: u64| fingerprint(byte << (8 * lane_of))))
+        .collect();
+    let diverse = [
+        0,
+        0x1010_1000,
+        0x1010_0010,
+        0x1000_1010,
+        0x0010_1010,
+        0x0101_0100,
+        0x0101_0001,
+        0x0100_0101,
+        0x0001_0101,
+    ]
+    .map(fingerprint);
+    for blocks in 4..=9 {
+        let layout = Layout::new(blocks, 3).unwrap();
+        assert_eq!(find_all(&lanes, &layout).unwrap().len(), 24, "{blocks}");
+        let clusters = find_clusters(&lanes, &layout).unwrap();
+        assert_eq!(clusters.iter().map(Vec::len).collect::<Vec<_>>(), [4; 4], "{blocks}");
+        assert_eq!(find_all(&diverse, &layout).unwrap().len(), 20, "{blocks}");
+        assert_eq!(find_clusters(&diverse, &layout).unwrap().len(), 1, "{blocks}");
+    }
+}
+
+#[test]
 fn weights_above_255_do_not_overflow() {
     let mut heavy = Simhash::new();
     heavy.add(0b01, 599);

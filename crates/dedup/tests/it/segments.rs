@@ -79,6 +79,30 @@ fn a_store_grows_through_segments_and_finds_the_same() {
 }
 
 #[test]
+fn a_store_goes_through_layouts_as_it_grows() {
+    // What a fingerprint may take in tables decides, and the number of them (plan's own test goes up
+    // to 10^8): few long leads with many probes first, then more and shorter ones.
+    let options = Options { bytes_per_fingerprint: 26.0, ..classic(3) };
+    let store = Store::in_memory(options).unwrap();
+    let mut layouts = Vec::new();
+    let mut from = 0;
+    for until in [100, 1000, 9000] {
+        fill(&store, from..until);
+        from = until;
+        store.compact().unwrap();
+        let segments = store.segments();
+        assert_eq!(segments.len(), 1);
+        layouts.push(segments[0].0.to_string());
+        for query in (0..until).step_by(97).map(fingerprint) {
+            assert_eq!(store.near(query).unwrap(), expected(0..until, query, 3), "{until}");
+        }
+        store.check().unwrap();
+    }
+    assert_eq!(layouts[0], "2 tables x 32 bits, 66 probes");
+    assert_eq!(layouts[1..], ["3 tables x 21-22 bits, 24 probes"; 2]);
+}
+
+#[test]
 fn the_distance_may_change_without_a_rebuild() {
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(folder.path(), classic(3)).unwrap();

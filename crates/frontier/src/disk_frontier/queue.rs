@@ -1,0 +1,76 @@
+//! The queue of one host: its head in memory, the rest on disk, in the order of its classes.
+
+use super::{DiskFrontier, State};
+use crate::entry::{CLASSES, Entry};
+use crate::error::Result;
+use crate::host::{Lane, class_of};
+
+/// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
+pub(super) const HEAD: usize = 256;
+/// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
+pub(super) const HEADS: usize = 1 << 16;
+const LEAST_HEAD: usize = 8;
+
+/// How many of each host's queued URLs are held in memory where there are so many hosts.
+pub(super) fn head(hosts: usize) -> usize {
+    (HEADS / hosts.max(1)).clamp(LEAST_HEAD, HEAD)
+}
+
+impl DiskFrontier {
+    /// Reads on in one class of a host's queue.
+    fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
+        let head = head(state.hosts.len());
+        let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
+        let class = class_of(from);
+        let entries = self.disk.queue(host.key, from, head)?;
+        if !entries.is_empty() {
+            // Memory is for what comes first.
+            let later = host.lanes.iter_mut().rev().take_while(|lane| lane.class > class);
+            later.for_each(Lane::spill);
+        }
+        let mut fresh = state.batch.queued.iter().filter(|(key, ..)| *key == host.key);
+        let waiting = state.committing.is_some()
+            || fresh.any(|(_, sequence, _)| class_of(*sequence) == class && *sequence >= from);
+        let last = entries.last().map(|(sequence, _)| sequence + 1);
+        let lane = host.lane(class);
+        lane.on_disk_from = match (entries.len() == head || waiting, last) {
+            (true, last) => Some(last.unwrap_or(from)),
+            (false, _) => None,
+        };
+        // What damage left of a row cannot be leased: it waits for ever.
+        let lost = entries.iter().filter(|(_, entry)| entry.is_none()).count() as u64;
+        let whole = entries.into_iter().filter_map(|(sequence, entry)| Some((sequence, entry?, 0)));
+        lane.queue.extend(whole);
+        host.deferred += lost;
+        state.deferred += lost;
+        Ok(())
+    }
+
+    /// The next URL of a host, of the first class that has one; what only a commit will show is waited for.
+    pub(super) fn pop(&self, state: &mut State, index: usize) -> Result<Option<(u64, Entry, u8)>> {
+        for at in 0..usize::from(CLASSES) {
+            let lane = |state: &State| {
+                let lane = state.hosts.get(index)?.lanes.get(at)?;
+                Some((lane.queue.is_empty(), lane.on_disk_from))
+            };
+            let Some((is_empty, on_disk_from)) = lane(state) else { break };
+            if is_empty && let Some(from) = on_disk_from {
+                self.refill(state, index, from)?;
+            }
+            let Some(host) = state.hosts.get_mut(index) else { break };
+            let next = host.lanes.get_mut(at).and_then(|lane| lane.queue.pop_front());
+            if next.is_some() {
+                host.lanes.retain(|lane| !lane.is_empty());
+                return Ok(next);
+            }
+        }
+        if let Some(host) = state.hosts.get_mut(index) {
+            host.lanes.retain(|lane| !lane.is_empty());
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,156 @@
+use std::time::{Duration, Instant};
+
+use super::*;
+use crate::disk_frontier::tests::{entry, lease};
+use crate::{Frontier, Lease, Next, Options};
+
+/// What is handed out, in order, with a commit after each `commit_each`.
+fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
+    let mut all = Vec::new();
+    loop {
+        match frontier.next(Instant::now()).unwrap() {
+            Next::Lease(lease) => {
+                frontier.done(&lease, Duration::ZERO, Instant::now());
+                all.push(lease.entry);
+                if all.len() % commit_each == 0 {
+                    frontier.commit(b"").unwrap();
+                }
+            }
+            _ if frontier.is_dirty() => frontier.commit(b"").unwrap(),
+            _ => return all,
+        }
+    }
+}
+
+#[test]
+fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let options = Options { delay: Duration::ZERO, per_host: 1000, ..Options::default() };
+        DiskFrontier::open(folder.path(), options).unwrap()
+    };
+    let page = |depth: u16, number: u64| {
+        let url = format!("http://a.example/{depth}/{number}");
+        Entry { depth, ..entry(&url) }
+    };
+    // The deepest first, far more than are held in memory of each depth.
+    let each = HEAD as u64 + 100;
+    let fill = |frontier: &DiskFrontier| {
+        for depth in (0..12).rev() {
+            (0..each).for_each(|number| assert!(frontier.push(page(depth, number)).unwrap()));
+        }
+        for number in 0..5 {
+            let recent = Entry { recent: true, ..page(1, 1000 + number) };
+            assert!(frontier.push(recent).unwrap());
+        }
+    };
+    let frontier = open();
+    fill(&frontier);
+    // Some are taken, and put back.
+    let first = lease(&frontier, Instant::now()).unwrap();
+    assert_eq!(first.entry.url.path(), "/11/0", "what is not in memory needs a commit");
+    frontier.put_back(first, Duration::ZERO, Instant::now());
+    frontier.commit(b"").unwrap();
+    let from_disk = {
+        drop(frontier);
+        open()
+    };
+    let handed_out = drain(&from_disk, 700);
+    assert_eq!(handed_out.len() as u64, 12 * each + 5);
+    let order = |entry: &Entry| {
+        let [depth, number] = [1, 2]
+            .map(|at: usize| entry.url.path().split('/').nth(at).unwrap().parse::<u64>().unwrap());
+        // From depth 6 on as they came.
+        let recent = number >= 1000;
+        let late = if depth >= 6 { 11 - depth } else { 0 };
+        (if recent { 0 } else { depth.min(6) }, u64::from(recent), late, number)
+    };
+    let places: Vec<_> = handed_out.iter().map(order).collect();
+    assert!(places.is_sorted(), "{:?}", places.windows(2).find(|two| two[0] > two[1]));
+    assert_eq!(from_disk.counts().queued, 0);
+}
+
+#[test]
+fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
+    for seed in 0..20u64 {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { delay: Duration::ZERO, per_host: 40, ..Options::default() };
+        let mut frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
+        let mut random = seed;
+        let mut next = |below: u64| {
+            random =
+                (random ^ random >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed | 1);
+            (random >> 33) % below
+        };
+        let (mut pushed, mut done, mut held) =
+            (0u64, std::collections::BTreeSet::new(), Vec::new());
+        for _ in 0..1500 {
+            let now = Instant::now();
+            match next(12) {
+                0..4 => {
+                    for _ in 0..next(40) {
+                        let url = format!("http://h{}.example/{pushed}", next(3));
+                        let recent = next(9) == 0;
+                        let depth = next(14) as u16;
+                        frontier.push(Entry { depth, recent, ..entry(&url) }).unwrap();
+                        pushed += 1;
+                    }
+                }
+                4..9 => held.extend(lease(&frontier, now)),
+                9 => frontier.commit(b"").unwrap(),
+                10 if !held.is_empty() => {
+                    let lease: Lease = held.swap_remove(next(held.len() as u64) as usize);
+                    match next(3) {
+                        0 => frontier.put_back(lease, Duration::ZERO, now),
+                        1 => drop(frontier.retry(lease, Duration::ZERO, false, now)),
+                        _ => {
+                            frontier.done(&lease, Duration::ZERO, now);
+                            assert!(done.insert(lease.entry.url), "twice");
+                        }
+                    }
+                }
+                11 if next(30) == 0 => {
+                    // What is in flight comes again after the next open.
+                    held.clear();
+                    frontier.commit(b"").unwrap();
+                    drop(frontier);
+                    frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
+                }
+                _ => {}
+            }
+        }
+        for lease in held {
+            frontier.done(&lease, Duration::ZERO, Instant::now());
+            assert!(done.insert(lease.entry.url), "twice");
+        }
+        for entry in drain(&frontier, 50) {
+            assert!(done.insert(entry.url), "twice");
+        }
+        assert_eq!(done.len() as u64, pushed, "seed {seed}");
+        assert_eq!(frontier.counts().queued, 0);
+    }
+}
+
+#[test]
+fn what_is_under_way_stays_so_when_memory_goes_to_what_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { delay: Duration::ZERO, per_host: 10, ..Options::default() };
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+    let count = 2 * HEAD as u64;
+    let push = |depth| {
+        for number in 0..count {
+            let url = format!("http://a.example/{depth}/{number}");
+            assert!(frontier.push(Entry { depth, ..entry(&url) }).unwrap());
+        }
+    };
+    push(9);
+    let [first, second, third] = [(); 3].map(|()| lease(&frontier, Instant::now()).unwrap());
+    frontier.put_back(first, Duration::ZERO, Instant::now());
+    push(2);
+    frontier.commit(b"").unwrap();
+    let all = drain(&frontier, 100);
+    assert_eq!(all.len() as u64, 2 * count - 2);
+    assert_eq!((all[0].depth, all[count as usize].url.path()), (2, "/9/0"));
+    let under_way = [second, third].map(|lease| lease.entry);
+    assert!(all.iter().all(|entry| !under_way.contains(entry)));
+}
