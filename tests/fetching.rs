@@ -523,7 +523,7 @@ fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
     };
     let dates = [day(400), "2999-01-01".to_owned(), day(40), day(3)];
     let listed = |n: usize| -> String {
-        (0..20)
+        (0..60)
             .map(|page| {
                 format!("<url><loc>/p{n}-{page}</loc><lastmod>{}</lastmod></url>", dates[n])
             })
@@ -545,8 +545,8 @@ fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     let asked = server.asked();
     assert_eq!(asked[..5], ["/", "/m0", "/m1", "/m2", "/m3"], "{asked:?}");
-    assert_eq!(asked.len(), 5 + 80, "{asked:?}");
+    assert_eq!(asked.len(), 5 + 240, "{asked:?}");
     // The crawl goes on while the last sitemap is read: some of the others may come before.
     let last = asked.iter().rposition(|path| path.starts_with("/p3-")).unwrap();
-    assert!(last < 5 + 20 + 30, "{asked:?}");
+    assert!(last < 5 + 60 + 50, "{asked:?}");
 }

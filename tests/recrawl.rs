@@ -148,6 +148,43 @@ fn what_is_gone_at_a_recrawl_leaves_the_index_and_its_copy_takes_its_place() {
 }
 
 #[test]
+fn a_copy_nearer_to_the_seed_than_the_page_that_is_gone_takes_its_place_in_the_same_recrawl() {
+    let version = Arc::new(AtomicUsize::new(1));
+    let now = Arc::clone(&version);
+    let server = Server::answering(
+        Arc::new(move |path, _| {
+            let to = |body: u64, links: &[&str]| {
+                let links = links.iter().map(|link| format!("<a href={link}>x</a>"));
+                html(format!("<p>{}</p>{}", prose(body, 10), links.collect::<String>()))
+            };
+            match path {
+                "/" => to(1, &["/a", "/copy?of=it&print=1"]),
+                "/a" => to(2, &["/b"]),
+                "/b" => to(3, &["/deep"]),
+                "/deep" if now.load(SeqCst) == 2 => missing(),
+                "/deep" | "/copy?of=it&print=1" => article(4),
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let found = || -> Vec<String> {
+        let mut found = bench.found("when");
+        found.iter_mut().for_each(|url| *url = url.replace(&server.url(""), ""));
+        found.sort();
+        found
+    };
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-depth", "9"])), 0);
+    assert_eq!(found(), ["/", "/a", "/b", "/deep"], "the better address is kept");
+    version.store(2, SeqCst);
+    let flags = ["--max-depth", "9", "--recrawl"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert_eq!(found(), ["/", "/a", "/b", "/copy?of=it&print=1"]);
+    bench.checked();
+}
+
+#[test]
 fn the_page_limit_of_a_recrawl_counts_from_its_beginning() {
     let mut pages = HashMap::new();
     for number in 0..6u64 {

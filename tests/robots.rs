@@ -182,7 +182,7 @@ fn rules_past_the_limit_of_its_size_do_not_hold() {
 #[test]
 fn neither_rules_nor_sitemaps_lead_to_a_private_address() {
     let canary = Server::answering(Arc::new(|_, _| plain(FORBIDS)), Duration::ZERO);
-    let (rules, map) = (canary.url("/rules"), canary.url("/map"));
+    let [rules, map, named] = ["/rules", "/map", "/named"].map(|path| canary.url(path));
     let by_rules = {
         let rules = rules.clone();
         site(move |path| if path == "/robots.txt" { redirect(&rules) } else { missing() })
@@ -196,9 +196,9 @@ fn neither_rules_nor_sitemaps_lead_to_a_private_address() {
         })
     };
     let by_name = {
-        let map = map.clone();
+        let named = named.clone();
         site(move |path| match path {
-            "/robots.txt" => plain(format!("Sitemap: {map}\n")),
+            "/robots.txt" => plain(format!("Sitemap: {named}\n")),
             _ => missing(),
         })
     };
@@ -210,7 +210,9 @@ fn neither_rules_nor_sitemaps_lead_to_a_private_address() {
         let of = skipped.iter().filter(|line| line["url"] == url);
         of.map(|line| line["reason"].as_str().unwrap()).collect()
     };
-    println!("{:?}", reason(&map));
+    for map in [&map, &named] {
+        assert_eq!(reason(map), ["scope"], "{map}");
+    }
     for site in [&by_map, &by_name] {
         assert!(site.asked().contains(&"/no".to_owned()));
     }

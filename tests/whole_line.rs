@@ -181,6 +181,7 @@ fn redirects_refreshes_canonicals_and_directives_are_honoured() {
         ("/forbidden/x", "robots"),
         ("/secret", "noindex"),
         ("/noindex", "noindex"),
+        ("/no", "nofollow"),
         ("/pic", "content-type"),
         ("http://other.example/", "scope"),
     ] {

@@ -111,7 +111,9 @@ impl Writer {
                 };
                 let Some(Ok(url)) = self.rules.admit(&url, depth) else { continue };
                 wanted += 1;
-                if self.frontier.push_again(Entry::page(url, depth))? {
+                // In this order whatever their depth: a copy is held against what is kept now.
+                let entry = Entry { recent: true, ..Entry::page(url, depth) };
+                if self.frontier.push_again(entry)? {
                     queued += 1;
                     if queued.is_multiple_of(AGAIN) {
                         self.committer.commit(false)?;

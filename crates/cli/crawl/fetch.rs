@@ -52,6 +52,8 @@ pub(super) enum Message {
         lease: Lease,
         claim: Claim,
     },
+    /// A robots.txt names a sitemap outside of the crawl.
+    SitemapElsewhere(Url),
     /// It is still what was fetched before.
     Unchanged {
         lease: Lease,
@@ -183,6 +185,9 @@ async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>)
         Err(message) => *message,
     };
     // The receiver outlives all tasks but when the process ends.
+    for map in shared.rules.elsewhere() {
+        let _ = answers.send(Message::SitemapElsewhere(map)).await;
+    }
     let _ = answers.send(message).await;
 }
 

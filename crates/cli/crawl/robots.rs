@@ -42,6 +42,8 @@ pub(super) struct HostRules {
     held: Mutex<Held>,
     /// Sitemaps that were named in a recrawl.
     named: Mutex<HashSet<UrlKey>>,
+    /// Sitemaps that were named, but are not of this crawl, until it is said.
+    elsewhere: Mutex<Vec<Url>>,
 }
 
 type Cells = HashMap<String, (Instant, Cell)>;
@@ -86,6 +88,11 @@ impl HostRules {
     /// Whether this sitemap is named for the first time in this run.
     fn is_first(&self, map: &Url) -> bool {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
+    }
+
+    /// Sitemaps that were named since the last call, but are not of this crawl.
+    pub(super) fn elsewhere(&self) -> Vec<Url> {
+        std::mem::take(&mut self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// How long to wait before one more request within a lease.
@@ -176,7 +183,11 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     if shared.sitemaps {
         // What is new may be listed there since; once a run, however often it is named.
         let in_scope = |map: &Url| shared.taken.in_scope(map);
-        for map in sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope) {
+        let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope);
+        let mut held = shared.rules.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extend(elsewhere);
+        drop(held);
+        for map in maps {
             let again = shared.recrawl && shared.rules.is_first(&map);
             let map = Entry::sitemap(map, 0);
             let pushed = match again {
@@ -192,21 +203,22 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
 }
 
 /// The sitemaps of a host: those it names, as far as they lie on it or belong to the crawl, or the
-/// usual place.
+/// usual place; and the others that it names.
 fn sitemaps(
     rules: &Robots,
     url: &Url,
     limits: &UrlLimits,
     in_scope: impl Fn(&Url) -> bool,
-) -> Vec<Url> {
+) -> (Vec<Url>, Vec<Url>) {
     let host = host_key(url);
     let named = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
     let named = named.filter_map(|map| hapax_frontier::normalize(&map, limits).ok());
-    let named: Vec<Url> = named.filter(|map| host_key(map) == host || in_scope(map)).collect();
+    let (mut named, elsewhere): (Vec<Url>, _) =
+        named.partition(|map| host_key(map) == host || in_scope(map));
     if named.is_empty() {
-        return url.join(USUAL_SITEMAP).ok().into_iter().collect();
+        named.extend(url.join(USUAL_SITEMAP));
     }
-    named
+    (named, elsewhere)
 }
 
 /// Where a sitemap lies that nobody names.

@@ -143,8 +143,10 @@ impl Writer {
                 }
             };
             for message in self.together(message, inbox)? {
+                // In front of what its lease came to.
+                let ends_lease = !matches!(message, Message::SitemapElsewhere(_));
                 self.take(message)?;
-                self.control.active.fetch_sub(1, Relaxed);
+                self.control.active.fetch_sub(u64::from(ends_lease), Relaxed);
             }
             self.committer.drop_ahead()?;
             if self.committer.maybe_commit()? {
@@ -300,6 +302,7 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
+            Message::SitemapElsewhere(map) => self.sitemap_at(&map, 0),
             Message::Claimed { lease, claim } => self.claimed(lease, &claim),
             Message::Unchanged { lease, response, time } => {
                 self.committer.unchanged(&lease, &response, time)
@@ -396,8 +399,11 @@ impl Writer {
             self.not_followed(&page, "the page asks not to follow its links")?;
         } else {
             let depth = entry.depth.saturating_add(1);
-            for link in page.document.links.iter().filter(|link| !link.nofollow) {
-                self.push(&link.url, depth, 0)?;
+            for link in &page.document.links {
+                match link.nofollow {
+                    false => self.push(&link.url, depth, 0)?,
+                    true => self.pass_by(&link.url, depth, &page.url)?,
+                }
             }
             if let Some(next) = &page.document.refresh {
                 self.push(next, depth, 0)?;
@@ -458,6 +464,19 @@ impl Writer {
         if links > 0 {
             let detail = format!("{why}: {links} of them");
             self.committer.skip(page.url.as_str(), "nofollow", &detail)?;
+        }
+        Ok(())
+    }
+
+    /// A link that asks not to be followed: said once of each URL that nothing else has led to yet.
+    fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
+        let Some(Ok(url)) = self.rules.admit(url, depth) else { return Ok(()) };
+        // Under a name of its own: what is refused for its depth is taken in by a later run.
+        let mut named = url.clone();
+        named.set_fragment(Some("nofollow"));
+        if !self.frontier.knows(url.as_str())? && self.frontier.refuse(&named)? {
+            let detail = format!("rel=nofollow on {from}");
+            self.committer.skip(url.as_str(), "nofollow", &detail)?;
         }
         Ok(())
     }

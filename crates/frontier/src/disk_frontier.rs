@@ -11,7 +11,7 @@ use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
 use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
-use crate::host::{Host, sequence};
+use crate::host::{Host, number_of, sequence};
 use crate::host_key;
 use crate::seen::Seen;
 
@@ -32,6 +32,8 @@ struct State {
     batch: Batch,
     /// On its way to disk; asked like the batch until it can be read from there.
     committing: Option<Arc<Batch>>,
+    /// Commits that have come to their end.
+    commits_done: u64,
     /// A commit failed, and its batch with it.
     failed: bool,
     queued: u64,
@@ -86,10 +88,12 @@ impl DiskFrontier {
             ready: BinaryHeap::new(),
             batch: Batch::default(),
             committing: None,
+            commits_done: 0,
             failed: false,
             queued: per_host.values().flatten().sum(),
             deferred: 0,
-            next_sequence: stored("next")?.max(last + 1),
+            // A version that knew no classes may have stored the highest number with its class.
+            next_sequence: number_of(stored("next")?).max(last + 1),
         };
         let frontier = Self { options, disk, state: Mutex::new(state), commits: Mutex::new(()) };
         for name in frontier.disk.hosts()? {
@@ -481,6 +485,7 @@ impl Frontier for DiskFrontier {
         }
         state.seen.end_commit();
         state.committing = None;
+        state.commits_done += 1;
         // What went to disk only may be read from there now.
         for index in 0..state.hosts.len() {
             if state.hosts.get(index).is_some_and(|host| host.is_on_disk()) {

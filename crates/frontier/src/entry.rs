@@ -37,8 +37,8 @@ pub struct Entry {
     pub hops: u8,
     /// What is expected there.
     pub kind: EntryKind,
-    /// A sitemap says that it changed lately: it comes before links. Not stored, for its place in the
-    /// queue is.
+    /// It comes before links, however far from a seed, in the order of its coming: a sitemap says that
+    /// it changed lately, or it is looked at again. Not stored, for its place in the queue is.
     pub recent: bool,
 }
 
@@ -51,13 +51,15 @@ impl Entry {
         Self { url, depth, hops: 0, kind: EntryKind::Page, recent: false }
     }
 
-    /// Which class of its host's queue it waits in, the lower first: seeds and sitemaps, what changed
-    /// lately, then by depth; within one, in the order of their coming.
+    /// Which class of its host's queue it waits in, the lower first: seeds and the sitemaps that
+    /// robots.txt names, what is recent, then by depth; within one, in the order of their coming.
+    /// Sitemaps below others may be tens of thousands: they wait beside what seeds link to.
     pub(crate) fn class(&self) -> u8 {
-        match (self.depth, self.recent) {
-            (0, _) => 0,
-            (_, true) => 1,
-            (depth, false) => depth.saturating_add(1).min(u16::from(CLASSES) - 1) as u8,
+        match (self.recent, self.depth) {
+            (true, _) => 1,
+            (false, 0) if self.kind == EntryKind::Sitemap && self.hops > 0 => 2,
+            (false, 0) => 0,
+            (false, depth) => depth.saturating_add(1).min(u16::from(CLASSES) - 1) as u8,
         }
     }
 

@@ -448,8 +448,9 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
     {
         let mut table = txn.open_table(QUEUE).unwrap();
         let first = table.first().unwrap().unwrap().0.value();
-        for row in 0..3 {
-            table.insert((first.0, first.1 + 10 * row), b"no entry".as_slice()).unwrap();
+        // Single ones, and more in a row than are read at a time.
+        for row in (0..3).map(|row| 10 * row).chain(400..800) {
+            table.insert((first.0, first.1 + row), b"no entry".as_slice()).unwrap();
         }
     }
     txn.commit().unwrap();
@@ -460,9 +461,9 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
         frontier.done(&lease, Duration::ZERO, Instant::now());
         found += 1;
     }
-    assert_eq!(found, 997);
+    assert_eq!(found, 597);
     // They wait for ever, but nobody waits for them.
-    assert_eq!(frontier.counts(), Counts { known: 1000, queued: 3, deferred: 3 });
+    assert_eq!(frontier.counts(), Counts { known: 1000, queued: 403, deferred: 403 });
 }
 
 #[test]

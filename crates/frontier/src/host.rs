@@ -31,6 +31,10 @@ pub(crate) struct Lane {
     pub(crate) on_disk_from: Option<u64>,
     /// The highest number that was handed out and came back: what has a higher one never was.
     taken_back: u64,
+    /// Rows below this number were counted if damage left them unreadable.
+    pub(crate) counted: u64,
+    /// The frontier's last commit when nothing of this was on disk yet: before the next one nothing is.
+    pub(crate) waits: Option<u64>,
 }
 
 impl Lane {
@@ -43,7 +47,8 @@ impl Lane {
         let keep = self.queue.partition_point(|(sequence, ..)| *sequence <= self.taken_back);
         if let Some(&(first, ..)) = self.queue.get(keep) {
             self.queue.truncate(keep);
-            self.on_disk_from = Some(first);
+            self.queue.shrink_to_fit();
+            (self.on_disk_from, self.waits) = (Some(first), None);
         }
     }
 }

@@ -33,12 +33,17 @@ impl DiskFrontier {
             || fresh.any(|(_, sequence, _)| class_of(*sequence) == class && *sequence >= from);
         let last = entries.last().map(|(sequence, _)| sequence + 1);
         let lane = host.lane(class);
+        lane.waits = (waiting && entries.is_empty()).then_some(state.commits_done);
         lane.on_disk_from = match (entries.len() == head || waiting, last) {
             (true, last) => Some(last.unwrap_or(from)),
             (false, _) => None,
         };
         // What damage left of a row cannot be leased: it waits for ever.
-        let lost = entries.iter().filter(|(_, entry)| entry.is_none()).count() as u64;
+        let lost = |(sequence, entry): &&(u64, Option<Entry>)| {
+            entry.is_none() && *sequence >= lane.counted
+        };
+        let lost = entries.iter().filter(lost).count() as u64;
+        lane.counted = lane.counted.max(last.unwrap_or(0));
         let whole = entries.into_iter().filter_map(|(sequence, entry)| Some((sequence, entry?, 0)));
         lane.queue.extend(whole);
         host.deferred += lost;
@@ -49,16 +54,18 @@ impl DiskFrontier {
     /// The next URL of a host, of the first class that has one; what only a commit will show is waited for.
     pub(super) fn pop(&self, state: &mut State, index: usize) -> Result<Option<(u64, Entry, u8)>> {
         for at in 0..usize::from(CLASSES) {
-            let lane = |state: &State| {
+            // Where to read on: more than once if damage left nothing of what was read.
+            let reads_on = |state: &State| {
                 let lane = state.hosts.get(index)?.lanes.get(at)?;
-                Some((lane.queue.is_empty(), lane.on_disk_from))
+                let shown = lane.waits != Some(state.commits_done);
+                lane.on_disk_from.filter(|_| lane.queue.is_empty() && shown)
             };
-            let Some((is_empty, on_disk_from)) = lane(state) else { break };
-            if is_empty && let Some(from) = on_disk_from {
+            while let Some(from) = reads_on(state) {
                 self.refill(state, index, from)?;
             }
             let Some(host) = state.hosts.get_mut(index) else { break };
-            let next = host.lanes.get_mut(at).and_then(|lane| lane.queue.pop_front());
+            let Some(lane) = host.lanes.get_mut(at) else { break };
+            let next = lane.queue.pop_front();
             if next.is_some() {
                 host.lanes.retain(|lane| !lane.is_empty());
                 return Ok(next);

@@ -10,6 +10,8 @@ fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
     loop {
         match frontier.next(Instant::now()).unwrap() {
             Next::Lease(lease) => {
+                let held = frontier.lock().hosts.iter().map(|host| host.held()).max();
+                assert!(held <= Some(HEAD + 40), "{held:?} of one host in memory");
                 frontier.done(&lease, Duration::ZERO, Instant::now());
                 all.push(lease.entry);
                 if all.len() % commit_each == 0 {
@@ -68,6 +70,67 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
     let places: Vec<_> = handed_out.iter().map(order).collect();
     assert!(places.is_sorted(), "{:?}", places.windows(2).find(|two| two[0] > two[1]));
     assert_eq!(from_disk.counts().queued, 0);
+}
+
+#[test]
+fn sitemaps_below_others_do_not_hold_up_what_seeds_link_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { delay: Duration::ZERO, ..Options::default() };
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+    let url = |path: &str| entry(&format!("http://a.example{path}")).url;
+    for (path, depth) in [("/link", 1), ("/", 0)] {
+        frontier.push(Entry::page(url(path), depth)).unwrap();
+    }
+    for (path, hops) in [("/below", 1), ("/named", 0)] {
+        frontier.push(Entry::sitemap(url(path), hops)).unwrap();
+    }
+    frontier.push(Entry { recent: true, ..Entry::page(url("/again"), 0) }).unwrap();
+    let order: Vec<String> =
+        drain(&frontier, 9).iter().map(|entry| entry.url.path().to_owned()).collect();
+    assert_eq!(order, ["/", "/named", "/again", "/link", "/below"]);
+}
+
+#[test]
+fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() {
+    const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
+    const META: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("meta");
+    let folder = tempfile::tempdir().unwrap();
+    let open = || {
+        let options = Options { delay: Duration::ZERO, ..Options::default() };
+        DiskFrontier::open(folder.path(), options).unwrap()
+    };
+    let push = |frontier: &DiskFrontier, depth: u16| {
+        for number in 0..2 * HEAD {
+            let url = format!("http://a.example/{depth}/{number}");
+            frontier.push(Entry { depth, ..entry(&url) }).unwrap();
+        }
+        frontier.commit(b"").unwrap();
+    };
+    let frontier = open();
+    push(&frontier, 9);
+    drop(frontier);
+    let db = redb::Database::open(folder.path().join("frontier.redb")).unwrap();
+    let txn = db.begin_write().unwrap();
+    {
+        let mut queue = txn.open_table(QUEUE).unwrap();
+        let first = redb::ReadableTable::first(&queue).unwrap().unwrap().0.value();
+        queue.insert((first.0, first.1 + 7), b"no entry".as_slice()).unwrap();
+        // A version that knows no classes stores numbers with their class.
+        let next = first.1.to_le_bytes();
+        txn.open_table(META).unwrap().insert("next", next.as_slice()).unwrap();
+    }
+    txn.commit().unwrap();
+    drop(db);
+    let frontier = open();
+    let order = |all: Vec<Entry>| -> Vec<u16> { all.iter().map(|entry| entry.depth).collect() };
+    // Read, let go for what comes first, and read again.
+    let lease = lease(&frontier, Instant::now()).unwrap();
+    frontier.done(&lease, Duration::ZERO, Instant::now());
+    [10, 1, 2].iter().for_each(|&depth| push(&frontier, depth));
+    let depths = order(drain(&frontier, 100));
+    assert!(depths.is_sorted() && depths.len() == 8 * HEAD - 2, "{}", depths.len());
+    let counts = frontier.counts();
+    assert_eq!((counts.queued, counts.deferred), (1, 1));
 }
 
 #[test]
