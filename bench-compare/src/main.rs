@@ -3,7 +3,7 @@
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- passages FOLDER [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE] [ONE OF THEM]
-//!   cargo run --release -- pairs [FINGERPRINTS] [ROUNDS] [DISTANCE]
+//!   cargo run --release -- pairs [FINGERPRINTS] [ROUNDS] [DISTANCE] [PROGRAM of simhash-cpp.cpp]
 //!   cargo run --release -- text FOLDER [ROUNDS]
 //!   cargo run --release -- extract FOLDER [ROUNDS]
 
@@ -34,7 +34,7 @@ fn main() {
             args.get(5).map(String::as_str),
         ),
         Some("offer") => offer::run(number(1, 1_000_000), number(2, 200_000), number(3, 1), args.get(4).map(String::as_str)),
-        Some("pairs") => pairs::run(number(1, 1_000_000), number(2, 3), number(3, 3) as u32),
+        Some("pairs") => pairs::run(number(1, 1_000_000), number(2, 3), number(3, 3) as u32, args.get(4).map(String::as_str)),
         Some("extract") if args.len() > 1 => extract::run(&args[1], number(2, 5)),
         Some("text") if args.len() > 1 => text::run(&args[1], number(2, 5)),
         _ => eprintln!("near | passages FOLDER | offer | pairs | text FOLDER | extract FOLDER: see the top of main.rs"),

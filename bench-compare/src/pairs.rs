@@ -1,18 +1,40 @@
-//! All pairs within a distance beside the crate all-pairs-hamming, and clusters.
+//! All pairs within a distance beside the crate all-pairs-hamming and, where its program is given,
+//! simhash-cpp, and clusters.
+
+use std::path::Path;
+use std::process::Command;
 
 use all_pairs_hamming::chunked_join::ChunkedJoiner;
 use hapax_dedup::{BatchOptions, Clusters, Fingerprint, Found, Layout, Simd, find_each};
 
 use crate::{data, measure};
 
-pub fn run(count: usize, rounds: usize, distance: u32) {
+/// CPU seconds that simhash-cpp's `find_all` takes with so many blocks, and how many pairs it finds.
+fn simhash_cpp(program: &str, file: &Path, blocks: u32, distance: u32) -> (f64, usize) {
+    let arguments = [blocks.to_string(), distance.to_string()];
+    let output = Command::new(program).arg(file).args(arguments).output().expect("simhash-cpp");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut words = text.split_whitespace();
+    let seconds = words.next().and_then(|word| word.parse().ok()).expect("its seconds");
+    (seconds, words.next().and_then(|word| word.parse().ok()).expect("its pairs"))
+}
+
+pub fn run(count: usize, rounds: usize, distance: u32, simhash_program: Option<&str>) {
     let stored = data::stored(count);
     let values: Vec<Fingerprint> = stored.iter().copied().map(Fingerprint::from_bits).collect();
     let mut distinct = stored.clone();
     distinct.sort_unstable();
     distinct.dedup();
     let repeats = distinct.len() < stored.len();
+    let file = std::env::temp_dir().join("hapax-bench-pairs");
+    if simhash_program.is_some() {
+        let bytes: Vec<u8> = distinct.iter().flat_map(|bits| bits.to_le_bytes()).collect();
+        std::fs::write(&file, bytes).expect("a file");
+    }
     drop(distinct);
+    // With the fewest blocks, where it is fastest, and with two more, as its users are told to.
+    let blocks = [distance + 1, distance + 3];
+    let mut simhash_times = [Vec::new(), Vec::new()];
     // The peer's radius is a share of 64 bits.
     let radius = (f64::from(distance) + 0.5) / 64.0;
     let mut peer_times = Vec::new();
@@ -26,6 +48,15 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
     let mut times: Vec<Vec<f64>> = vec![Vec::new(); layouts.len() + 1];
     let mut clusters = 0;
     for _ in 0..rounds {
+        let mut simhash_found = None;
+        if let Some(program) = simhash_program {
+            for (times, blocks) in simhash_times.iter_mut().zip(blocks) {
+                let (seconds, found) = simhash_cpp(program, &file, blocks, distance);
+                times.push(seconds);
+                assert!(simhash_found.is_none_or(|before| before == found), "{found}");
+                simhash_found = Some(found);
+            }
+        }
         let (peer, found) = measure::seconds(|| {
             let mut joiner = ChunkedJoiner::<u64>::new(1).shows_progress(false);
             stored.iter().for_each(|&bits| joiner.add([bits]).expect("a value"));
@@ -49,6 +80,7 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
             times[place].push(ours);
             // The peer counts repeated values apart.
             assert!(found == peer_found || repeats && found < peer_found, "{found} {peer_found}");
+            assert!(simhash_found.is_none_or(|theirs| theirs == found), "{found} {simhash_found:?}");
         }
         let (ours, found) = measure::seconds(|| {
             let mut clusters = Clusters::default();
@@ -60,7 +92,9 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
                 |_| {},
             )
             .expect("clusters");
-            clusters.into_vec().len()
+            let mut count = 0;
+            clusters.for_each(|_| count += 1).expect("clusters");
+            count
         });
         clusters = found;
         times[layouts.len()].push(ours);
@@ -69,6 +103,18 @@ pub fn run(count: usize, rounds: usize, distance: u32) {
         "{count} fingerprints, distance {distance}: all-pairs-hamming {} s, {peer_found} pairs",
         measure::show(&mut peer_times.clone())
     );
+    for (theirs, blocks) in simhash_times.iter_mut().zip(blocks) {
+        if theirs.is_empty() {
+            continue;
+        }
+        let over = |ours: &Vec<f64>| {
+            measure::show(&mut theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect::<Vec<f64>>())
+        };
+        let [pairs, clusters] = [&times[0], &times[layouts.len()]].map(over);
+        let seconds = measure::show(&mut theirs.clone());
+        println!("simhash-cpp, {blocks} blocks: {seconds} s, ratio to our blocks {pairs}, to our clusters {clusters}");
+    }
+    let _ = std::fs::remove_file(&file);
     let names = layouts.iter().map(|(name, _)| *name).chain(["clusters"]);
     for (name, mut times) in names.zip(times) {
         let mut ratios: Vec<f64> =

@@ -72,11 +72,11 @@ pub(crate) fn find_clusters<'py>(
         let [members, starts] = &mut columns;
         let mut count = 0u64;
         starts.push(0);
-        for cluster in clusters.into_vec() {
+        clusters.for_each(|cluster| {
             cluster.iter().for_each(|member| members.push(member.bits()));
             count += cluster.len() as u64;
             starts.push(count);
-        }
+        })?;
         Ok(columns)
     })?;
     Ok(two(py, found))

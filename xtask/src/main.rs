@@ -27,7 +27,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   fuzz-all [--minutes N | --seconds N] [--seed N]   each fuzz target for so long, from its seeds and
                 corpus; its random choices begin at a random seed, or at N
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
-  mutants [NAME] [--limit N] [--from M]      plants each bug of crates/dedup/tests/mutants in a copy of the
+  mutants [NAME] [--limit N] [--from M]      plants each bug of crates/*/tests/mutants in a copy of the
                 sources, and fails unless the tests notice";
 
 fn main() -> ExitCode {

@@ -1,5 +1,6 @@
-//! Planted bugs: each is put into a copy of the sources, and the tests of the dedup crate must fail.
+//! Planted bugs: each is put into a copy of the sources, and the tests of its crate must fail.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,9 +8,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// One planted bug: a file, what stands there, and what is put in its place.
+/// One planted bug: a file of a crate, what stands there, and what is put in its place.
 struct Mutant {
+    /// The folder of the crate, and the name of the file that describes the bug.
     name: String,
+    krate: String,
     file: PathBuf,
     sound: String,
     planted: String,
@@ -19,13 +22,16 @@ struct Mutant {
 /// `from`.
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
-    let folder = root.join("crates/dedup/tests/mutants");
     let mut mutants = Vec::new();
-    for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
-        let mutant = read(&path).with_context(|| path.display().to_string())?;
-        if mutant.name.contains(only) {
-            mutants.push(mutant);
+    for krate in fs::read_dir(root.join("crates"))? {
+        let krate = krate?.file_name().to_string_lossy().into_owned();
+        let folder = root.join("crates").join(&krate).join("tests/mutants");
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry?.path();
+            let mutant = read(&krate, &path).with_context(|| path.display().to_string())?;
+            if mutant.name.contains(only) {
+                mutants.push(mutant);
+            }
         }
     }
     mutants.sort_by(|a, b| a.name.cmp(&b.name));
@@ -34,14 +40,17 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let sources = copy.join("sources");
     let _ = fs::remove_dir_all(&sources);
     copy_sources(root, &sources)?;
-    ensure!(!fails(&copy)?, "the tests fail without a planted bug");
     let (mut caught, mut planted) = (0, 0);
-    let mut missed = Vec::new();
+    let (mut missed, mut tested) = (Vec::new(), BTreeSet::new());
     for mutant in mutants.iter().skip(usize::try_from(from)? % step).step_by(step) {
-        let path = sources.join("crates/dedup").join(&mutant.file);
+        if tested.insert(&mutant.krate) {
+            let krate = &mutant.krate;
+            ensure!(!fails(&copy, krate)?, "the tests of {krate} fail without a planted bug");
+        }
+        let path = sources.join("crates").join(&mutant.krate).join(&mutant.file);
         let sound = fs::read_to_string(&path)?;
         fs::write(&path, sound.replacen(&mutant.sound, &mutant.planted, 1))?;
-        let noticed = fails(&copy)?;
+        let noticed = fails(&copy, &mutant.krate)?;
         fs::write(&path, sound)?;
         planted += 1;
         caught += u64::from(noticed);
@@ -58,27 +67,28 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Mutant> {
+fn read(krate: &str, path: &Path) -> Result<Mutant> {
     let text = fs::read_to_string(path)?;
     let (file, rest) = text.split_once("\n<<<<<<< sound\n").context("no sound part")?;
     let (sound, rest) = rest.split_once("\n=======\n").context("no planted part")?;
     let (planted, _) = rest.split_once(">>>>>>> planted").context("no end")?;
     let planted = planted.strip_suffix('\n').unwrap_or(planted);
-    let name = path.file_stem().context("no name")?.to_string_lossy().into_owned();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/dedup").join(file);
+    let name = format!("{krate}/{}", path.file_stem().context("no name")?.to_string_lossy());
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(krate).join(file);
     let here = fs::read_to_string(&source).with_context(|| source.display().to_string())?;
     let times = here.matches(sound).count();
     ensure!(times == 1, "what it replaces stands {times} times in {file}: bring it up to date");
-    Ok(Mutant { name, file: file.into(), sound: sound.to_owned(), planted: planted.to_owned() })
+    let (sound, planted) = (sound.to_owned(), planted.to_owned());
+    Ok(Mutant { name, krate: krate.to_owned(), file: file.into(), sound, planted })
 }
 
-/// Whether the tests do not pass; sources that do not compile are no planted bug.
-fn fails(copy: &Path) -> Result<bool> {
+/// Whether a crate's tests do not pass; sources that do not compile are no planted bug.
+fn fails(copy: &Path, krate: &str) -> Result<bool> {
     let cargo = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(copy.join("sources")).env("CARGO_TARGET_DIR", copy.join("target"));
-        command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p", "hapax-dedup"]);
-        command.args(["--lib", "--test", "it"]).args(args);
+        command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p"]);
+        command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]).args(args);
         command.stdout(Stdio::null()).stderr(Stdio::null()).status()
     };
     ensure!(cargo(&["--no-run"])?.success(), "it does not compile");

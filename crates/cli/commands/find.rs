@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use flate2::bufread::MultiGzDecoder;
 use hapax_dedup::{
-    BatchOptions, Clusters, Fingerprint, Found, Layout, MAX_DISTANCE, Progress, Source, Spool,
-    find_each,
+    BatchOptions, Clusters, Fingerprint, Found, Layout, MAX_DISTANCE, Progress, Sorter, Source,
+    Spool, find_each,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -74,9 +74,11 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         }
     };
     let options = BatchOptions { memory_bytes: memory, ..BatchOptions::default() };
-    let mut pairs: Vec<(u64, u64)> = Vec::new();
-    let mut clusters = Clusters::default();
-    let mut written = Ok(());
+    // Of the results no more is held in memory than of the input.
+    let folder = std::env::temp_dir();
+    let mut pairs = Sorter::new(&folder, memory);
+    let mut clusters = Clusters::spilling(&folder, memory);
+    let mut written: Result<()> = Ok(());
     // What does not fit into memory sorted is written as it is found.
     let sorted = matches!(input, Input::Memory(_));
     let visit = |found| match what {
@@ -86,10 +88,11 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
                 Found::Near(pair) => (pair.a.bits(), pair.b.bits()),
                 Found::Repeated(value, _) => (value.bits(), value.bits()),
             };
-            if sorted {
-                pairs.push((a, b));
-            } else if written.is_ok() {
-                written = writeln!(out, "[{a}, {b}]");
+            if written.is_ok() {
+                written = match sorted {
+                    true => pairs.push([a, b]).map_err(Into::into),
+                    false => writeln!(out, "[{a}, {b}]").map_err(Into::into),
+                };
             }
         }
     };
@@ -101,14 +104,18 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    pairs.sort_unstable();
-    for (a, b) in pairs {
+    for pair in pairs.sorted()? {
+        let [a, b] = pair?;
         writeln!(out, "[{a}, {b}]")?;
     }
-    for cluster in clusters.into_vec() {
-        let members: Vec<String> = cluster.iter().map(|f| f.bits().to_string()).collect();
-        writeln!(out, "[{}]", members.join(", "))?;
-    }
+    let mut written = Ok(());
+    clusters.for_each(|cluster| {
+        if written.is_ok() {
+            let members: Vec<String> = cluster.iter().map(|f| f.bits().to_string()).collect();
+            written = writeln!(out, "[{}]", members.join(", "));
+        }
+    })?;
+    written?;
     out.flush()?;
     Ok(COMPLETE)
 }

@@ -1,6 +1,6 @@
-//! The constants of the cost model, and the model held against what is measured.
+//! The constants of the cost model (plan.rs), fitted to what is measured, and the model held against it.
 //!
-//!   cargo bench -p hapax-dedup --bench cost [-- FINGERPRINTS...]      default 1000000 10000000
+//!   cargo bench -p hapax-dedup --bench cost [-- FINGERPRINTS...]      default 100000 1000000 10000000
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -11,17 +11,89 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use hapax_dedup::{Fingerprint, TableOptions, Tables, mix64, plans};
+use hapax_dedup::{
+    BatchOptions, Fingerprint, Layout, TableOptions, Tables, find_each, mix64, plans,
+};
 
 fn main() {
     let counts: Vec<u64> = std::env::args().skip(1).filter_map(|arg| arg.parse().ok()).collect();
-    let counts = if counts.is_empty() { vec![1_000_000, 10_000_000] } else { counts };
+    let counts = if counts.is_empty() { vec![100_000, 1_000_000, 10_000_000] } else { counts };
     lines();
     searches(counts[0]);
-    for count in counts {
-        against_measurement(count, 3);
+    let (mut rows, mut packed, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
+    for &count in &counts {
+        against_measurement(count, 3, &mut rows, &mut packed);
     }
-    against_measurement(1_000_000, 6);
+    for distance in [1, 6] {
+        against_measurement(1_000_000, distance, &mut rows, &mut packed);
+    }
+    for count in counts.into_iter().filter(|count| *count >= 1_000_000) {
+        [3, 6].iter().for_each(|&distance| batches(count, distance, &mut pairs));
+    }
+    println!("\nfitted, as plan.rs has them; how far off what it is fitted to, mean and most:");
+    let costs = fit(&rows);
+    // What packing costs is what the measured times are more than the same terms.
+    let logs = packed.iter().map(|(terms, time)| (time / dot(terms, &costs)).ln());
+    let factor = (logs.sum::<f64>() / packed.len().max(1) as f64).exp();
+    println!("COSTS {costs:.2?} {}", off(&rows, &costs));
+    println!("PACKED_FACTOR {factor:.2} {}", off(&packed, &costs.map(|cost| cost * factor)));
+    let costs = fit(&pairs);
+    println!("BATCH_COSTS {costs:.2?} {}", off(&pairs, &costs));
+}
+
+/// Terms of the model, and measured nanoseconds.
+type Row<const N: usize> = ([f64; N], f64);
+
+fn dot<const N: usize>(terms: &[f64; N], costs: &[f64; N]) -> f64 {
+    terms.iter().zip(costs).map(|(term, cost)| term * cost).sum()
+}
+
+/// Constants of least squares of the relative errors, none below 0: one after the other, until they
+/// stay.
+fn fit<const N: usize>(rows: &[Row<N>]) -> [f64; N] {
+    let mut costs = [0.0; N];
+    for _ in 0..100_000 {
+        for at in 0..N {
+            let (mut above, mut below) = (0.0, 0.0);
+            for (terms, time) in rows {
+                let rest = dot(terms, &costs) - terms[at] * costs[at];
+                above += terms[at] * (time - rest) / (time * time);
+                below += terms[at] * terms[at] / (time * time);
+            }
+            costs[at] = f64::max(above / below, 0.0);
+        }
+    }
+    costs
+}
+
+fn off<const N: usize>(rows: &[Row<N>], costs: &[f64; N]) -> String {
+    let off = rows.iter().map(|(terms, time)| (dot(terms, costs) / time).ln().abs().exp());
+    let (sum, most) = off.fold((0.0, 0.0), |(sum, most), off| (sum + off, f64::max(most, off)));
+    format!("{:.2} x, {most:.2} x", sum / rows.len().max(1) as f64)
+}
+
+/// All pairs of a batch, in every plain layout.
+fn batches(count: u64, distance: u32, rows: &mut Vec<Row<2>>) {
+    let values: Vec<Fingerprint> = (0..count).map(|i| Fingerprint::from_bits(mix64(i))).collect();
+    println!("\n{count} fingerprints, all pairs within {distance}: nanoseconds a value");
+    let plain = |layout: &Layout| layout.leads().iter().all(|lead| lead.radius == 0);
+    let plans = plans(count, distance, None).unwrap().into_iter();
+    for plan in plans.filter(|plan| !plan.packed && plain(&plan.layout)) {
+        let terms = plan.layout.batch_terms(count);
+        // Hours, where buckets hold thousands.
+        if terms[1] > 4000.0 {
+            continue;
+        }
+        let mut best = f64::MAX;
+        for _ in 0..3 {
+            let started = Instant::now();
+            let options = BatchOptions::default();
+            find_each(values.as_slice(), &plan.layout, &options, |_| {}, |_| {}).unwrap();
+            best = best.min(started.elapsed().as_secs_f64() * 1e9 / count as f64);
+        }
+        println!("{:<14} {best:>10.0} of {terms:.0?}", plan.name);
+        rows.push((terms, best));
+    }
 }
 
 /// Random lines of buffers of growing size, in huge pages, sixteen asked for at once.
@@ -111,7 +183,12 @@ fn searches(count: u64) {
     time("binary search", &|query| sorted.partition_point(|value| *value < query));
 }
 
-fn against_measurement(count: u64, distance: u32) {
+fn against_measurement(
+    count: u64,
+    distance: u32,
+    rows: &mut Vec<Row<6>>,
+    packed: &mut Vec<Row<6>>,
+) {
     let mut stored: Vec<Fingerprint> =
         (0..count).map(|i| Fingerprint::from_bits(mix64(i))).collect();
     stored.sort_unstable();
@@ -135,6 +212,7 @@ fn against_measurement(count: u64, distance: u32) {
             black_box(found);
             best = best.min(started.elapsed().as_secs_f64() * 1e9 / queries.len() as f64);
         }
+        if plan.packed { &mut *packed } else { &mut *rows }.push((plan.terms, best));
         let name = format!("{}{}", plan.name, if plan.packed { " p" } else { "" });
         println!(
             "{name:<14} {:>10.0} {best:>10.0} {:>6.2} {:>12.1} {:>12.1} {:>12.1} {:>12.1}",

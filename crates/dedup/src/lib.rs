@@ -59,8 +59,8 @@ mod stores;
 mod tables;
 
 pub use cluster::{
-    BatchOptions, Clusters, Found, Pair, Progress, Source, Spool, find_all, find_clusters,
-    find_each,
+    BatchOptions, Clusters, Found, Pair, Progress, Sorted, Sorter, Source, Spool, find_all,
+    find_clusters, find_each,
 };
 pub use dir::{Contents, Directory, FsDirectory, Guard, MemDirectory, Output};
 pub use error::{Error, Result};

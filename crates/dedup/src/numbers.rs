@@ -68,11 +68,10 @@ impl Numbers {
         self.0.iter().copied().filter(|value| *value != 0)
     }
 
-    /// Whether each holds at least two numbers that the other lacks, and they share no more than
-    /// half of the shorter list. One number more or less, or one that changed, is no conflict: a
-    /// counter changes on the same page too. In `short` documents two that changed are enough,
-    /// whatever else is shared: of a page about an item that is the price and the item's number.
-    pub fn conflict(&self, other: &Self, short: bool) -> bool {
+    /// Whether each holds at least two numbers that the other lacks, whatever else they share: of a page
+    /// about an item that is its price and its number. One number more or less, or one that changed,
+    /// is no conflict: a counter changes on the same page too.
+    pub fn conflict(&self, other: &Self) -> bool {
         // A full list ends somewhere: beyond the end of either nothing can be said.
         let end = |numbers: &Self| match numbers.0 {
             [.., last] if last != 0 => last,
@@ -82,7 +81,7 @@ impl Numbers {
         let within = |numbers: &Self| numbers.values().filter(|value| *value <= end).count();
         let shared = self.values().filter(|v| *v <= end && other.values().any(|w| w == *v)).count();
         let own = [within(self) - shared, within(other) - shared];
-        own.iter().all(|own| *own >= 2 && (short || shared <= *own))
+        own.iter().all(|own| *own >= 2)
     }
 }
 
@@ -98,20 +97,16 @@ mod tests {
 
     #[test]
     fn substitution_is_a_conflict_and_addition_is_none() {
+        assert!(of(&[10, 99, 188, 2007, 3048, 51]).conflict(&of(&[10, 99, 2007, 25, 35172, 806])));
+        assert!(of(&[1, 2]).conflict(&of(&[3, 4])));
         assert!(
-            of(&[10, 99, 188, 2007, 3048, 51])
-                .conflict(&of(&[10, 99, 2007, 25, 35172, 806]), false)
-        );
-        assert!(of(&[1, 2]).conflict(&of(&[3, 4]), false));
-        assert!(
-            !of(&[2022, 98]).conflict(&of(&[2, 11, 2011, 2022, 23, 28, 50, 98]), false),
+            !of(&[2022, 98]).conflict(&of(&[2, 11, 2011, 2022, 23, 28, 50, 98])),
             "more of them"
         );
-        assert!(!of(&[5, 6, 7]).conflict(&of(&[5, 6, 8]), false), "a counter");
-        assert!(!of(&[5, 6, 7]).conflict(&of(&[5, 6, 8]), true), "a counter of a short page");
+        assert!(!of(&[5, 6, 7]).conflict(&of(&[5, 6, 8])), "a counter");
         let (a, b) = (of(&[1, 2, 3, 7, 8]), of(&[1, 2, 3, 9, 10]));
-        assert!(!a.conflict(&b, false) && a.conflict(&b, true), "two changed among many");
-        assert!(!of(&[]).conflict(&of(&[1, 2, 3]), false) && of(&[]).is_empty());
+        assert!(a.conflict(&b), "two changed among many");
+        assert!(!of(&[]).conflict(&of(&[1, 2, 3])) && of(&[]).is_empty());
     }
 
     proptest! {
@@ -123,8 +118,8 @@ mod tests {
             all.dedup();
             all.truncate(NUMBERS_SIZE);
             prop_assert_eq!(x.values().collect::<Vec<_>>(), all);
-            prop_assert_eq!(x.conflict(&y, false), y.conflict(&x, false));
-            prop_assert!(!x.conflict(&x, false));
+            prop_assert_eq!(x.conflict(&y), y.conflict(&x));
+            prop_assert!(!x.conflict(&x));
             prop_assert_eq!(Numbers::from_bytes(x.to_bytes()), x);
         }
     }

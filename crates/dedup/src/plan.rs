@@ -19,26 +19,24 @@ pub struct Plan {
     pub bytes_per_fingerprint: f64,
     /// Bytes of all tables.
     pub bytes: f64,
-    /// Expected nanoseconds a query, looked up by itself.
+    /// Expected nanoseconds a query, looked up by itself: the terms times the model's constants.
     pub nanoseconds: f64,
+    /// What the model multiplies with its constants, and adds up: 1, tables, probes, nanoseconds of
+    /// first lines, of the lines after them, candidates. `cargo bench -p hapax-dedup --bench cost`
+    /// fits the constants to measured queries.
+    pub terms: [f64; 6],
     /// Whether it fits into the memory that was asked for.
     pub fits: bool,
 }
 
 /// Nanoseconds that one read of a line takes, at random places of tables of so many bytes, when
 /// sixteen are asked for at once: measured by `cargo bench -p hapax-dedup --bench cost` but for the
-/// last, which goes on from them. The constants below are fitted to whole queries, which it prints.
+/// last, which goes on from them.
 const LINE_COST: [(f64, f64); 6] =
     [(0.5e6, 2.4), (4e6, 3.9), (32e6, 12.3), (256e6, 22.6), (2e9, 24.4), (16e9, 30.0)];
-/// Nanoseconds a query, whatever is asked.
-const QUERY_COST: f64 = 20.0;
-/// Nanoseconds a table: its shape, the query's bucket.
-const TABLE_COST: f64 = 27.0;
-/// Nanoseconds a probe beside its lines.
-const PROBE_COST: f64 = 1.0;
-/// Nanoseconds a candidate compared.
-const CANDIDATE_COST: f64 = 0.35;
-/// What a packed table costs more, as a factor.
+/// What a query costs, by [`Plan::terms`], and how many times as much in packed tables: fitted by
+/// the same bench to all schemes at 10^5, 10^6 and 10^7 fingerprints.
+const COSTS: [f64; 6] = [20.0, 27.0, 1.0, 1.0, 0.25, 0.35];
 const PACKED_FACTOR: f64 = 1.07;
 
 /// Every scheme for this distance, costed for so many pages, the cheapest in time first among those
@@ -90,9 +88,8 @@ pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool
 }
 
 /// Nanoseconds that a value takes in a table of a batch until its bucket is known, and that each
-/// other value of its bucket takes: fitted to `bench-compare -- pairs` from 10^6 to 10^8.
-const BATCH_COST: f64 = 14.0;
-const BATCH_OTHER_COST: f64 = 0.12;
+/// other value of its bucket takes: fitted by the bench `cost` to all pairs among 10^6 and 10^7.
+const BATCH_COSTS: [f64; 2] = [14.0, 0.12];
 
 impl Layout {
     /// The cheapest tables in which all pairs of so many fingerprints are found at once, for
@@ -103,17 +100,22 @@ impl Layout {
     /// [`LayoutError::Distance`] above [`MAX_DISTANCE`].
     pub fn for_batch(count: u64, distance: u32) -> Result<Self, LayoutError> {
         let time = |layout: &Self| {
-            let table = |lead| {
-                let shape = Shape::new(lead, count, false);
-                let bucket = count as f64 / 2f64.powi(shape.directory_bits as i32);
-                BATCH_COST + bucket * BATCH_OTHER_COST
-            };
-            layout.leads().iter().map(|lead| table(*lead)).sum::<f64>()
+            layout.batch_terms(count).iter().zip(BATCH_COSTS).map(|(term, cost)| term * cost).sum()
         };
         let plain = |layout: &Self| layout.leads().iter().all(|lead| lead.radius == 0);
         let layouts = schemes(distance.min(MAX_DISTANCE)).into_iter().map(|(_, layout)| layout);
-        let best = layouts.filter(plain).min_by(|a, b| time(a).total_cmp(&time(b)));
+        let best = layouts.filter(plain).min_by(|a, b| f64::total_cmp(&time(a), &time(b)));
         best.filter(|layout| layout.distance() == distance).ok_or(LayoutError::Distance(distance))
+    }
+
+    /// What a batch of so many costs a value in these tables, in the terms of its model: tables, and
+    /// the values that share its buckets.
+    pub fn batch_terms(&self, count: u64) -> [f64; 2] {
+        let bucket = |lead| {
+            let shape = Shape::new(lead, count, false);
+            count as f64 / 2f64.powi(shape.directory_bits as i32)
+        };
+        [self.leads().len() as f64, self.leads().iter().map(|lead| bucket(*lead)).sum()]
     }
 }
 
@@ -180,11 +182,16 @@ fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f6
     }
     let bucket_bytes = candidates / probes.max(1.0) * 8.0;
     // The first line of a bucket is waited for; the next ones the machine fetches ahead.
-    let lines = 1.0 + 0.25 * (bucket_bytes / 64.0).min(64.0);
-    let mut nanoseconds = QUERY_COST
-        + TABLE_COST * layout.leads().len() as f64
-        + probes * (PROBE_COST + line_cost(directories) + lines * line_cost(bytes - directories))
-        + candidates * CANDIDATE_COST;
+    let line = line_cost(bytes - directories);
+    let terms = [
+        1.0,
+        layout.leads().len() as f64,
+        probes,
+        probes * (line_cost(directories) + line),
+        probes * (bucket_bytes / 64.0).min(64.0) * line,
+        candidates,
+    ];
+    let mut nanoseconds = terms.iter().zip(COSTS).map(|(term, cost)| term * cost).sum();
     if packed {
         nanoseconds *= PACKED_FACTOR;
     }
@@ -196,6 +203,7 @@ fn cost(name: &str, layout: &Layout, packed: bool, pages: u64, memory: Option<f6
         bytes_per_fingerprint: bytes / count,
         bytes,
         nanoseconds,
+        terms,
         fits: memory.is_none_or(|memory| bytes <= memory),
     }
 }

@@ -201,7 +201,7 @@ impl Policy {
         if a.site == b.site {
             rules.push((Rule::SameSite, self.similarity_same_site));
             if tokens < self.template_tokens {
-                if a.numbers.conflict(&b.numbers, tokens < self.short_tokens) {
+                if a.numbers.conflict(&b.numbers) {
                     rules.push((Rule::Numbers, ONLY_EQUAL));
                 }
                 if !shared_name(a.names, b.names) {

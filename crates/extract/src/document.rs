@@ -152,7 +152,7 @@ impl Document {
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
             self.text.clone()
         } else {
-            format!("{}\n{}", self.heading, self.text)
+            format!("{}\n{}", self.own_heading(), self.text)
         };
         let own = features(&text, self.language, hash);
         if own.tokens >= LITTLE_TEXT {
@@ -199,7 +199,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let choices = choose(&page, stopwords(language));
 
     let declared = std::mem::take(&mut page.declared);
-    let base = base_of(base, &declared, limits);
+    let (url, base) = (base, base_of(base, &declared, limits));
     let mut document = declare(&base, declared, limits);
     let images = std::mem::take(&mut page.images);
     document.images = images
@@ -209,7 +209,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
-    document.heading = main_heading(&page, &choices).unwrap_or_default();
+    document.heading = main_heading(&page, &choices, url).unwrap_or_default();
     document.blocks = page
         .blocks
         .drain(..)

@@ -218,6 +218,38 @@ fn the_main_heading_is_the_pages_own() {
         "<title>The river - The Book</title><h1>The Book</h1><h2>Other</h2><h3>The River</h3>{ARTICLE}"
     ));
     assert_eq!(lower.heading, "The River");
+    // The name of the host is the site's.
+    let at = |host: &str| {
+        let url = Url::parse(&format!("http://{host}/river")).unwrap();
+        let page = format!("<h1>The Quiet Paper</h1><h2>A river</h2>{ARTICLE}");
+        extract(&url, Some("text/html"), page.as_bytes(), &Limits::default()).heading
+    };
+    for (host, heading) in [
+        ("www.the-quiet-paper.example", "A river"),
+        ("thequietpaper.example", "A river"),
+        ("quietpaper.example", "The Quiet Paper"),
+        ("127.0.0.1", "The Quiet Paper"),
+    ] {
+        assert_eq!(at(host), heading, "{host}");
+    }
+}
+
+#[test]
+fn a_heading_that_says_nothing_of_the_title_is_not_compared() {
+    let basis = |title: &str, heading: &str| {
+        let page = format!("<title>{title}</title><h1>{heading}</h1><div>{ARTICLE}</div>");
+        let document = read(&page);
+        assert!(!document.text.contains(heading), "it is to stand outside of the text");
+        document.basis(|bytes| bytes.len() as u64).text
+    };
+    let begins = |title: &str, heading: &str, first: &str| {
+        let text = basis(title, heading);
+        assert!(text.starts_with(&format!("{first}\n")), "{text}");
+    };
+    let foreign = "Discussion";
+    begins("How the river rose again - Paper", foreign, "How the river rose again");
+    begins("Discussion of how the river rose", foreign, foreign);
+    begins("Paper", foreign, foreign);
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Model {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         let score = |at: usize| scores.get(at).copied().unwrap_or(i32::MIN);
         order.sort_by_key(|&at| (std::cmp::Reverse(score(at)), at));
-        let size = |at: usize| sizes.get(at).copied().unwrap_or(0);
+        let size = |at: usize| sizes.get(at).copied().unwrap_or(0).min(MAX_SIZE);
         let right = |at: usize| size(at) * u64::from(self.chance(score(at)));
         let expected: u64 = order.iter().map(|&at| right(at)).sum();
         let (mut kept, mut found) = (0, 0);
@@ -119,6 +119,9 @@ impl Model {
         keep
     }
 }
+
+/// A block counts as no more tokens: one that is huge would be kept for its size, whatever its chance.
+const MAX_SIZE: u64 = 1000;
 
 /// A block is text with at least this chance, in parts of 65,536: one in ten.
 const MIN_CHANCE: u32 = 6_554;

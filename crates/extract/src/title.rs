@@ -2,10 +2,13 @@
 
 use std::collections::HashSet;
 
+use url::Url;
+
 use crate::Document;
 use crate::blocks::{Page, RawBlock};
 use crate::content::{Choice, Reason};
 use crate::evidence::words as words_of;
+use crate::lang::is_cjk;
 use crate::tokens::for_each_token;
 
 /// Bytes of a heading, far above any that is one.
@@ -20,6 +23,15 @@ impl Document {
     pub fn names(&self, hash: impl Fn(&[u8]) -> u64) -> [[u64; 2]; 2] {
         [name(&self.heading, &hash), name(own_title(&self.title, &self.heading), &hash)]
     }
+
+    /// The heading of the page; where that says nothing of what the title begins with at some length, it
+    /// is one of the comments or of the template, and that beginning stands in its place.
+    pub(crate) fn own_heading(&self) -> &str {
+        let Some(first) = parts(&self.title).into_iter().next() else { return &self.heading };
+        let (title, heading) = (tokens(first), tokens(&self.heading));
+        let foreign = title.len() >= SITE_WORDS && !heading.iter().any(|word| title.contains(word));
+        if foreign { first } else { &self.heading }
+    }
 }
 
 /// Sites seldom have a name of so many words: what begins a title so is the page's own, and a heading
@@ -29,22 +41,44 @@ const SITE_WORDS: usize = 4;
 /// What stands between a page's title and its site's name.
 const JOINTS: [&str; 7] = [" - ", " :: ", " | ", " – ", " — ", " · ", " » "];
 
-/// The title without the site's name: titles begin with what is their own, but where the heading
-/// speaks of a later part and not of the first, which is short.
-fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
+/// The parts of a title. An underscore is a joint beside a Chinese or Japanese character; elsewhere it
+/// is one of a name's letters.
+fn parts(title: &str) -> Vec<&str> {
     let mut parts = vec![title];
     for joint in JOINTS {
         parts = parts.into_iter().flat_map(|part| part.split(joint)).collect();
     }
-    let words = |text: &str| -> Vec<String> {
-        let mut words = Vec::new();
-        for_each_token(text, |token| words.push(token.to_owned()));
-        words
+    let joins = |text: &str, at: usize| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + 1..).and_then(|text| text.chars().next());
+        before.is_some_and(is_cjk) || after.is_some_and(is_cjk)
     };
-    let theirs = words(heading);
-    let shared = |part: &str| words(part).iter().filter(|word| theirs.contains(word)).count();
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        let mut from = 0;
+        for (at, _) in part.match_indices('_').filter(|(at, _)| joins(part, *at)) {
+            all.extend(part.get(from..at));
+            from = at + 1;
+        }
+        all.extend(part.get(from..));
+    }
+    all
+}
+
+fn tokens(text: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    for_each_token(text, |token| tokens.push(token.to_owned()));
+    tokens
+}
+
+/// The title without the site's name: titles begin with what is their own, but where the heading
+/// speaks of a later part and not of the first, which is short.
+fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
+    let parts = parts(title);
+    let theirs = tokens(heading);
+    let shared = |part: &str| tokens(part).iter().filter(|word| theirs.contains(word)).count();
     let first = parts.first().copied().unwrap_or(title);
-    if shared(first) > 0 || words(first).len() >= SITE_WORDS {
+    if shared(first) > 0 || tokens(first).len() >= SITE_WORDS {
         return first;
     }
     let best = parts.into_iter().rev().max_by_key(|part| shared(part));
@@ -94,14 +128,17 @@ fn without_section(text: &str) -> &str {
 }
 
 /// The first heading of the highest level, but for what is no part of the page itself: menus, and
-/// the site's own name, which ends the title of each of its pages. Where the title knows nothing of
-/// it, as of one over the comments, the first of those that the title knows best.
-pub(crate) fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
+/// the site's own name, which ends the title of each of its pages, or is that of its host. Where the
+/// title knows nothing of it, as of one over the comments, the first of those that the title knows best.
+pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option<String> {
     let title = page.title.trim();
     let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
     let site = site.min_by_key(|site| site.len()).unwrap_or_default();
     let away = [Reason::Structure, Reason::Hidden, Reason::Name];
-    let headings = || page.blocks.iter().zip(choices).filter(|(block, _)| block.heading > 0);
+    let headings = || {
+        let all = page.blocks.iter().zip(choices);
+        all.filter(|(block, _)| block.heading > 0 && !names_host(heading_of(block), url))
+    };
     let own: Vec<&RawBlock> = headings()
         .filter(|(block, choice)| {
             !away.contains(&choice.reason) && block.text.trim() != site.trim()
@@ -127,6 +164,25 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice]) -> Option<String> {
         }
     }
     own.get(main).map(|block| heading_of(block).to_owned())
+}
+
+/// Bytes of the shortest part of a host that is taken for a site's name.
+const LEAST_LABEL: usize = 4;
+
+/// Whether a heading is no more than a part of its host: `The Quiet Magazine` of
+/// `www.the-quiet-magazine.example`.
+fn names_host(heading: &str, url: &Url) -> bool {
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(|c| c.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let mut labels = url.domain().unwrap_or_default().split('.').map(letters);
+    let longest = url.domain().map_or(0, str::len);
+    // A label is no longer than its host: most headings are not looked at.
+    heading.len() <= 4 * longest && {
+        let heading = letters(heading);
+        heading.len() >= LEAST_LABEL && labels.any(|label| label == heading)
+    }
 }
 
 /// A heading of whose words the title has at least this share is one that the title knows.
@@ -167,6 +223,8 @@ mod tests {
         assert_eq!(own_title("abi_x - The Unstable Book", "The abi_x feature"), "abi_x");
         let title = "How the river rose - Paper - A flood elsewhere";
         assert_eq!(own_title(title, "A flood elsewhere"), "How the river rose");
+        assert_eq!(own_title("大河涨水_晚报 (2)", ""), "大河涨水");
+        assert_eq!(parts("_a_b_河_c_d_ - x_y"), ["_a_b", "河", "c_d_", "x_y"]);
         assert_eq!(name_of("The  River\nrose!"), name_of("the river rose"));
         assert_eq!(name_of(" - "), [0; 2]);
         let (one, other) = (name_of("Item 12a of 3"), name_of("Item 407a of 5"));

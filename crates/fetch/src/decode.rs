@@ -128,6 +128,13 @@ mod tests {
         assert_eq!(decode(&gz, "GZIP", &limits).unwrap(), TEXT);
         let small = Limits { max_body: TEXT.len() - 1, ..Limits::default() };
         assert_eq!(decode(&gz, "gzip", &small).unwrap_err().kind(), Kind::Bomb);
+        // A little that becomes much, though less than a body may be.
+        let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
+        zeros.write_all(&vec![0; 1 << 20]).unwrap();
+        let zeros = zeros.finish().unwrap();
+        assert_eq!(decode(&zeros, "gzip", &limits).unwrap_err().kind(), Kind::Bomb);
+        let wide = Limits { max_ratio: 2000, ..Limits::default() };
+        assert_eq!(decode(&zeros, "gzip", &wide).unwrap().len(), 1 << 20);
         assert_eq!(decode_up_to(&gz, "gzip", &limits, TEXT.len() - 1).unwrap(), None);
         assert_eq!(decode_up_to(&gz, "gzip", &limits, TEXT.len()).unwrap().unwrap(), TEXT);
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);

@@ -211,6 +211,39 @@ mod tests {
     }
 
     #[test]
+    fn each_network_is_refused_from_its_first_address_to_its_last() {
+        let guard = AddressGuard::default();
+        let networks = "0.0.0.0-0.255.255.255 10.0.0.0-10.255.255.255 100.64.0.0-100.127.255.255 \
+            127.0.0.0-127.255.255.255 169.254.0.0-169.254.255.255 172.16.0.0-172.31.255.255 \
+            192.0.0.0-192.0.0.255 192.0.2.0-192.0.2.255 192.88.99.0-192.88.99.255 \
+            192.168.0.0-192.168.255.255 198.18.0.0-198.19.255.255 198.51.100.0-198.51.100.255 \
+            203.0.113.0-203.0.113.255 224.0.0.0-255.255.255.255 \
+            ::-1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff 2001::-2001:1ff:ffff:ffff:ffff:ffff:ffff:ffff \
+            2001:db8::-2001:db8:ffff:ffff:ffff:ffff:ffff:ffff 3fff::-3fff:fff:ffff:ffff:ffff:ffff:ffff:ffff \
+            4000::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff";
+        let permits = |address: Option<IpAddr>| address.map(|address| guard.permits(address));
+        let moved = |address: IpAddr, by: i128| match address {
+            IpAddr::V4(ip) => u32::try_from(i128::from(u32::from(ip)) + by)
+                .ok()
+                .map(|bits| IpAddr::V4(bits.into())),
+            IpAddr::V6(ip) => {
+                u128::from(ip).checked_add_signed(by).map(|bits| IpAddr::V6(bits.into()))
+            }
+        };
+        for network in networks.split_whitespace() {
+            let (first, last) = network.split_once('-').unwrap();
+            let [first, last]: [IpAddr; 2] = [first, last].map(|end| end.parse().unwrap());
+            for address in [Some(first), moved(first, 1), moved(last, -1), Some(last)] {
+                assert_eq!(permits(address), Some(false), "{address:?}");
+            }
+            // What lies beside them is global, or no address.
+            for address in [moved(first, -1), moved(last, 1)] {
+                assert_ne!(permits(address), Some(false), "{address:?}");
+            }
+        }
+    }
+
+    #[test]
     fn global_addresses_and_names_pass() {
         let guard = AddressGuard::default();
         for host in [

@@ -1,27 +1,53 @@
 //! Connected components of near pairs.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use super::pairs::Found;
-use crate::Fingerprint;
+use super::sorter::Sorter;
+use super::stars::stars;
 use crate::tables::growing::MixMap;
+use crate::{Error, Fingerprint, Result};
+
+/// Bytes that a value takes in memory: about, with the room that maps and vectors grow into.
+const BYTES_OF_VALUE: usize = 64;
 
 /// Joins near pairs into clusters.
 ///
 /// # Complexity
 /// Near-linear in the pairs (union-find with path halving). Memory: about 40 bytes for each value
-/// that stands in some pair, none for the others.
-#[derive(Clone, Debug, Default)]
+/// that stands in some pair, none for the others. With [`spilling`](Self::spilling) at most what it is
+/// given; what is more is sorted on disk, some ten times.
+#[derive(Debug, Default)]
 pub struct Clusters {
     place: MixMap<u32>,
     values: Vec<u64>,
     parents: Vec<u32>,
     /// How often a value stands in the input, where more than once.
     times: HashMap<u32, u64>,
+    spill: Option<Spill>,
+}
+
+/// What does not fit into memory.
+#[derive(Debug)]
+struct Spill {
+    folder: PathBuf,
+    memory_bytes: usize,
+    /// Values that belong together, and how often they stand in the input: once there are any.
+    rows: Option<(Sorter<2>, Sorter<2>)>,
+    error: Option<Error>,
 }
 
 impl Clusters {
-    /// Takes in what [`find_each`](super::find_each) found.
+    /// Clusters that take about so many bytes of memory, and what is more in temporary files in
+    /// `folder`.
+    pub fn spilling(folder: &Path, memory_bytes: usize) -> Self {
+        let folder = folder.to_owned();
+        let spill = Spill { folder, memory_bytes, rows: None, error: None };
+        Self { spill: Some(spill), ..Self::default() }
+    }
+
+    /// Takes in what [`find_each`](super::find_each) found. An error of the disk is told at the end.
     pub fn add(&mut self, found: Found) {
         match found {
             Found::Near(pair) => {
@@ -33,10 +59,59 @@ impl Clusters {
                 self.times.insert(place, times);
             }
         }
+        let held = self.values.len() * BYTES_OF_VALUE;
+        if self.spill.as_ref().is_some_and(|spill| held > spill.memory_bytes) {
+            self.write_out();
+        }
     }
 
-    /// The clusters, each with all its occurrences, in ascending order.
-    pub fn into_vec(mut self) -> Vec<Vec<Fingerprint>> {
+    /// Moves what is in memory into the files.
+    fn write_out(&mut self) {
+        let Some(mut spill) = self.spill.take() else { return };
+        if spill.error.is_none()
+            && let Err(error) = self.write_to(&mut spill)
+        {
+            spill.error = Some(error);
+        }
+        *self = Self { spill: Some(spill), ..Self::default() };
+    }
+
+    fn write_to(&mut self, spill: &mut Spill) -> Result<()> {
+        let sorter = || Sorter::new(&spill.folder, spill.memory_bytes / 4);
+        let (edges, times) = spill.rows.get_or_insert_with(|| (sorter(), sorter()));
+        for place in 0..self.values.len() as u32 {
+            let root = self.root(place);
+            if root != place {
+                edges.push([self.value(place), self.value(root)])?;
+            }
+        }
+        for (&place, &count) in &self.times {
+            times.push([self.value(place), count])?;
+        }
+        Ok(())
+    }
+
+    /// Calls `visit` with each cluster, all its occurrences in ascending order, by their smallest ones.
+    ///
+    /// # Errors
+    /// [`Error::Io`], if there were too many for memory.
+    pub fn for_each(mut self, mut visit: impl FnMut(&[Fingerprint])) -> Result<()> {
+        if self.spill.as_ref().is_some_and(|spill| spill.rows.is_some() || spill.error.is_some()) {
+            self.write_out();
+            return match self.spill {
+                Some(Spill { error: Some(error), .. }) => Err(error),
+                Some(Spill { folder, memory_bytes, rows: Some((edges, times)), .. }) => {
+                    from_disk(edges, times, &folder, memory_bytes / 4, visit)
+                }
+                _ => Ok(()),
+            };
+        }
+        self.into_vec().iter().for_each(|cluster| visit(cluster));
+        Ok(())
+    }
+
+    /// All of them, of clusters in memory.
+    fn into_vec(mut self) -> Vec<Vec<Fingerprint>> {
         let mut members: Vec<(u64, u64, u32)> = Vec::with_capacity(self.values.len());
         // The smallest value of a component names it.
         let mut smallest: HashMap<u32, u64> = HashMap::new();
@@ -95,4 +170,51 @@ impl Clusters {
             *slot = a.min(b);
         }
     }
+}
+
+/// The clusters of edges between values and of values that stand in the input more than once.
+fn from_disk(
+    edges: Sorter<2>,
+    times: Sorter<2>,
+    folder: &Path,
+    memory_bytes: usize,
+    mut visit: impl FnMut(&[Fingerprint]),
+) -> Result<()> {
+    let mut members = Sorter::new(folder, memory_bytes);
+    for edge in stars(edges, folder, memory_bytes)?.sorted()? {
+        let [value, least] = edge?;
+        members.push([value, least])?;
+        members.push([least, least])?;
+    }
+    let (mut members, mut times) = (members.sorted()?, times.sorted()?);
+    let (mut member, mut count) = (members.next().transpose()?, times.next().transpose()?);
+    let mut rows = Sorter::new(folder, memory_bytes);
+    // Both by value: a value may stand in either alone.
+    while let Some(value) = [member, count].into_iter().flatten().map(|[value, _]| value).min() {
+        let mut row = [value, value, 1];
+        if let Some([_, least]) = member.filter(|[of, _]| *of == value) {
+            row[0] = least;
+            member = members.next().transpose()?;
+        }
+        if let Some([_, often]) = count.filter(|[of, _]| *of == value) {
+            row[2] = often;
+            count = times.next().transpose()?;
+        }
+        rows.push(row)?;
+    }
+    let mut cluster: Vec<Fingerprint> = Vec::new();
+    let mut of = None;
+    for row in rows.sorted()? {
+        let [least, value, often] = row?;
+        if of != Some(least) && !cluster.is_empty() {
+            visit(&cluster);
+            cluster.clear();
+        }
+        of = Some(least);
+        cluster.extend(std::iter::repeat_n(Fingerprint::from_bits(value), often as usize));
+    }
+    if !cluster.is_empty() {
+        visit(&cluster);
+    }
+    Ok(())
 }

@@ -3,12 +3,16 @@
 mod components;
 mod join;
 mod pairs;
+mod sorter;
 mod source;
+mod stars;
+mod temporary;
 
 use crate::{Fingerprint, Layout, Result};
 
 pub use self::components::Clusters;
 pub use self::pairs::{BatchOptions, Found, Pair, Progress, find_each};
+pub use self::sorter::{Sorted, Sorter};
 pub use self::source::{Source, Spool};
 
 /// Every pair of values within the layout's distance, each once, in ascending order. A value that
@@ -47,7 +51,9 @@ pub fn find_clusters(
     let mut clusters = Clusters::default();
     let visit = |found| clusters.add(found);
     find_each(fingerprints, layout, &BatchOptions::default(), visit, |_| {})?;
-    Ok(clusters.into_vec())
+    let mut all = Vec::new();
+    clusters.for_each(|cluster| all.push(cluster.to_vec()))?;
+    Ok(all)
 }
 
 #[cfg(test)]
@@ -152,6 +158,15 @@ mod tests {
             }), |progress| last = Some(progress)).unwrap();
             streamed.sort_unstable();
             prop_assert_eq!(&streamed, &found);
+            // Clusters too, of which few values are held at a time.
+            let expected = find_clusters(&of(&values), &layout).unwrap();
+            for memory in [0, 1 << 10, 1 << 20] {
+                let mut clusters = Clusters::spilling(folder.path(), memory);
+                find_each(&spool, &layout, &options, |found| clusters.add(found), |_| {}).unwrap();
+                let mut all = Vec::new();
+                clusters.for_each(|cluster| all.push(cluster.to_vec())).unwrap();
+                prop_assert_eq!(&all, &expected);
+            }
             let last = last.unwrap();
             prop_assert_eq!((last.done, last.pairs), (last.total, found.len() as u64));
         }
@@ -179,6 +194,29 @@ mod tests {
             });
             assert_eq!(found, pairs.iter().copied().map(Found::Near).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn a_cluster_larger_than_memory_is_one_cluster() {
+        // A bit apart, as a Gray code counts.
+        let gray = |i: u64| (i ^ i >> 1) << 7;
+        let values: Vec<Fingerprint> =
+            (0..5000).map(|i| Fingerprint::from_bits(gray(i))).chain(of(&[3, 3])).collect();
+        let layout = Layout::for_distance(1).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let mut clusters = Clusters::spilling(folder.path(), 4096);
+        let options = BatchOptions::default();
+        find_each(values.as_slice(), &layout, &options, |found| clusters.add(found), |_| {})
+            .unwrap();
+        assert!(std::fs::read_dir(folder.path()).unwrap().count() > 0);
+        let mut all = Vec::new();
+        clusters.for_each(|cluster| all.push(cluster.to_vec())).unwrap();
+        assert_eq!(all, find_clusters(&values, &layout).unwrap());
+        assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [5000, 2]);
+        let mut lost = Clusters::spilling(&folder.path().join("none"), 0);
+        find_each(values.as_slice(), &layout, &options, |found| lost.add(found), |_| {}).unwrap();
+        assert!(lost.for_each(|_| {}).is_err(), "the disk's error is told");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

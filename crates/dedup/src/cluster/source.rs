@@ -1,9 +1,10 @@
 //! Where a batch comes from: memory, or a file that is read anew for each pass.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
 
+use super::temporary::Temporary;
 use crate::{Error, Fingerprint, Result};
 
 /// So many fingerprints are handed on at once.
@@ -40,8 +41,9 @@ impl Source for [Fingerprint] {
 /// Fingerprints in a temporary file, 8 bytes each, which is removed at the end.
 #[derive(Debug)]
 pub struct Spool {
-    path: PathBuf,
-    file: io::BufWriter<File>,
+    // Written to before it is removed.
+    file: BufWriter<File>,
+    temporary: Temporary,
     len: u64,
 }
 
@@ -51,15 +53,9 @@ impl Spool {
     /// # Errors
     /// [`Error::Io`] if the file cannot be made.
     pub fn create(folder: &Path) -> Result<Self> {
-        for number in 0..1000 {
-            let path = folder.join(format!("hapax-spool-{}-{number}", std::process::id()));
-            match File::create_new(&path) {
-                Ok(file) => return Ok(Self { path, file: io::BufWriter::new(file), len: 0 }),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(Error::Io { path, source }),
-            }
-        }
-        Err(Error::Io { path: folder.to_owned(), source: io::ErrorKind::AlreadyExists.into() })
+        let temporary = Temporary::create(folder)?;
+        let file = temporary.file.try_clone().map_err(Error::io(&temporary.path))?;
+        Ok(Self { file: BufWriter::new(file), temporary, len: 0 })
     }
 
     /// Adds one.
@@ -68,7 +64,9 @@ impl Spool {
     /// [`Error::Io`], for example a full disk.
     pub fn push(&mut self, fingerprint: Fingerprint) -> Result<()> {
         self.len += 1;
-        self.file.write_all(&fingerprint.bits().to_le_bytes()).map_err(Error::io(&self.path))
+        self.file
+            .write_all(&fingerprint.bits().to_le_bytes())
+            .map_err(Error::io(&self.temporary.path))
     }
 
     /// Ends the writing.
@@ -76,13 +74,7 @@ impl Spool {
     /// # Errors
     /// [`Error::Io`].
     pub fn finish(&mut self) -> Result<()> {
-        self.file.flush().map_err(Error::io(&self.path))
-    }
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        self.file.flush().map_err(Error::io(&self.temporary.path))
     }
 }
 
@@ -92,14 +84,14 @@ impl Source for Spool {
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&[Fingerprint])) -> Result<()> {
-        let mut file = File::open(&self.path).map_err(Error::io(&self.path))?;
+        let mut file = File::open(&self.temporary.path).map_err(Error::io(&self.temporary.path))?;
         let mut bytes = vec![0; 8 * PIECE];
         let mut piece = Vec::with_capacity(PIECE);
         let mut left = self.len;
         while left > 0 {
             let count = left.min(PIECE as u64) as usize;
             let bytes = bytes.get_mut(..8 * count).unwrap_or_default();
-            file.read_exact(bytes).map_err(Error::io(&self.path))?;
+            file.read_exact(bytes).map_err(Error::io(&self.temporary.path))?;
             piece.clear();
             let (eights, _) = bytes.as_chunks::<8>();
             piece.extend(eights.iter().map(|e| Fingerprint::from_bits(u64::from_le_bytes(*e))));
