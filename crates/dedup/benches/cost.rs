@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use hapax_dedup::{
-    BatchOptions, Fingerprint, Layout, TableOptions, Tables, find_each, mix64, plans,
+    BatchOptions, Fingerprint, Layout, Simd, TableOptions, Tables, find_each, mix64, plans,
 };
 
 fn main() {
@@ -72,27 +72,31 @@ fn off<const N: usize>(rows: &[Row<N>], costs: &[f64; N]) -> String {
     format!("{:.2} x, {most:.2} x", sum / rows.len().max(1) as f64)
 }
 
-/// All pairs of a batch, in every plain layout.
-fn batches(count: u64, distance: u32, rows: &mut Vec<Row<2>>) {
+/// All pairs of a batch, in every plain layout, with the machine's vectors and without.
+fn batches(count: u64, distance: u32, rows: &mut Vec<Row<3>>) {
     let values: Vec<Fingerprint> = (0..count).map(|i| Fingerprint::from_bits(mix64(i))).collect();
     println!("\n{count} fingerprints, all pairs within {distance}: nanoseconds a value");
     let plain = |layout: &Layout| layout.leads().iter().all(|lead| lead.radius == 0);
     let plans = plans(count, distance, None).unwrap().into_iter();
     for plan in plans.filter(|plan| !plan.packed && plain(&plan.layout)) {
-        let terms = plan.layout.batch_terms(count);
-        // Hours, where buckets hold thousands.
-        if terms[1] > 4000.0 {
+        let [tables, others] = plan.layout.batch_terms(count);
+        // Minutes, where buckets hold thousands.
+        if others > 20_000.0 {
             continue;
         }
-        let mut best = f64::MAX;
-        for _ in 0..3 {
-            let started = Instant::now();
-            let options = BatchOptions::default();
-            find_each(values.as_slice(), &plan.layout, &options, |_| {}, |_| {}).unwrap();
-            best = best.min(started.elapsed().as_secs_f64() * 1e9 / count as f64);
+        for simd in [Simd::detect(), Simd::Portable] {
+            let mut best = f64::MAX;
+            for _ in 0..3 {
+                let started = Instant::now();
+                let options = BatchOptions { simd, ..BatchOptions::default() };
+                find_each(values.as_slice(), &plan.layout, &options, |_| {}, |_| {}).unwrap();
+                best = best.min(started.elapsed().as_secs_f64() * 1e9 / count as f64);
+            }
+            println!("{:<14} {best:>10.0} of {tables} and {others:.0}, {simd:?}", plan.name);
+            let plain = simd == Simd::Portable;
+            let terms = if plain { [tables, 0.0, others] } else { [tables, others, 0.0] };
+            rows.push((terms, best));
         }
-        println!("{:<14} {best:>10.0} of {terms:.0?}", plan.name);
-        rows.push((terms, best));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which arrangement of tables for how many fingerprints: a cost model, and what it says.
 
+use crate::tables::Simd;
 use crate::tables::table::Shape;
 use crate::{Layout, LayoutError, MAX_DISTANCE};
 
@@ -35,9 +36,9 @@ pub struct Plan {
 const LINE_COST: [(f64, f64); 6] =
     [(0.5e6, 2.4), (4e6, 3.9), (32e6, 12.3), (256e6, 22.6), (2e9, 24.4), (16e9, 30.0)];
 /// What a query costs, by [`Plan::terms`], and how many times as much in packed tables: fitted by
-/// the same bench to all schemes at 10^5, 10^6 and 10^7 fingerprints.
-const COSTS: [f64; 6] = [20.0, 27.0, 1.0, 1.0, 0.25, 0.35];
-const PACKED_FACTOR: f64 = 1.07;
+/// the same bench to all schemes at 10^5 to 10^7 fingerprints, on 2026-11-24.
+const COSTS: [f64; 6] = [111.52, 4.66, 5.02, 1.02, 0.23, 0.35];
+const PACKED_FACTOR: f64 = 1.12;
 
 /// Every scheme for this distance, costed for so many pages, the cheapest in time first among those
 /// that fit into `memory` bytes.
@@ -88,8 +89,9 @@ pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool
 }
 
 /// Nanoseconds that a value takes in a table of a batch until its bucket is known, and that each
-/// other value of its bucket takes: fitted by the bench `cost` to all pairs among 10^6 and 10^7.
-const BATCH_COSTS: [f64; 2] = [14.0, 0.12];
+/// other value of its bucket takes, by vector instructions and without: fitted by the bench `cost` to
+/// all pairs among 10^6 and 10^7.
+const BATCH_COSTS: [f64; 3] = [11.86, 0.03, 0.32];
 
 impl Layout {
     /// The cheapest tables in which all pairs of so many fingerprints are found at once, for
@@ -99,8 +101,20 @@ impl Layout {
     /// # Errors
     /// [`LayoutError::Distance`] above [`MAX_DISTANCE`].
     pub fn for_batch(count: u64, distance: u32) -> Result<Self, LayoutError> {
+        let [table, by_vectors, plain] = BATCH_COSTS;
+        let other = if Simd::detect() == Simd::Portable { plain } else { by_vectors };
+        Self::for_batch_by(count, distance, table, other)
+    }
+
+    fn for_batch_by(
+        count: u64,
+        distance: u32,
+        table: f64,
+        other: f64,
+    ) -> Result<Self, LayoutError> {
         let time = |layout: &Self| {
-            layout.batch_terms(count).iter().zip(BATCH_COSTS).map(|(term, cost)| term * cost).sum()
+            let [tables, others] = layout.batch_terms(count);
+            tables * table + others * other
         };
         let plain = |layout: &Self| layout.leads().iter().all(|lead| lead.radius == 0);
         let layouts = schemes(distance.min(MAX_DISTANCE)).into_iter().map(|(_, layout)| layout);
@@ -244,7 +258,7 @@ mod tests {
             (layout.leads().len(), packed)
         };
         let sizes = [100, 65_536, 1_000_000, 10_000_000, 100_000_000];
-        assert_eq!(sizes.map(|rows| chosen(rows, 75.0).0), [2, 4, 4, 6, 8]);
+        assert_eq!(sizes.map(|rows| chosen(rows, 75.0).0), [4, 4, 4, 6, 8]);
         assert_eq!(
             sizes.map(|rows| chosen(rows, 26.0)),
             [(2, false), (3, true), (4, true), (4, true), (3, false)]
@@ -254,7 +268,13 @@ mod tests {
     #[test]
     fn a_batch_gets_longer_leads_as_it_grows() {
         let tables = |count, distance| Layout::for_batch(count, distance).unwrap().leads().len();
-        assert_eq!([1_000_000, 10_000_000, 400_000_000].map(|n| tables(n, 3)), [4, 6, 8]);
+        let [table, by_vectors, plain] = BATCH_COSTS;
+        let by = |other: f64| {
+            [1_000_000, 10_000_000, 100_000_000, 4_000_000_000]
+                .map(|count| Layout::for_batch_by(count, 3, table, other).unwrap().leads().len())
+        };
+        assert_eq!((by(by_vectors), by(plain)), ([4, 4, 6, 10], [4, 6, 8, 16]));
+        assert!([4, 6].contains(&tables(10_000_000, 3)));
         for distance in 0..=MAX_DISTANCE {
             for count in [0, 1, 1 << 20, 1 << 32, u64::MAX] {
                 let layout = Layout::for_batch(count, distance).unwrap();

@@ -10,9 +10,13 @@ use hapax_dedup::{Document, Error, Numbers, Options, Store, mix64};
 
 use crate::common::document;
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3");
-/// Of every version that is still read.
-const ALL: [&str; 2] = [concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2"), GOLDEN];
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3-four-tables");
+/// Of every version that is still read. The cost model of the second chose two tables for so few.
+const ALL: [&str; 3] = [
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/2"),
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3"),
+    GOLDEN,
+];
 
 /// Thresholds are no part of the format: these stay.
 fn options() -> Options {
@@ -63,6 +67,16 @@ fn answers(folder: &Path) -> String {
     text
 }
 
+/// Which table finds what is in memory is no part of the files.
+fn without_tables(answers: &str) -> String {
+    let mut pieces = answers.split(", table: ");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        text += piece.trim_start_matches(|c: char| c != ' ' && c != '}');
+    }
+    text
+}
+
 fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
@@ -85,7 +99,7 @@ fn golden_files_load() {
         let folder = tempfile::tempdir().unwrap();
         copy(Path::new(golden), folder.path());
         let expected = fs::read_to_string(folder.path().join("ANSWERS")).unwrap();
-        assert_eq!(answers(folder.path()), expected, "{golden}");
+        assert_eq!(without_tables(&answers(folder.path())), without_tables(&expected), "{golden}");
         // What was read is written in this version from then on, and holds the same.
         let manifest = fs::read_to_string(folder.path().join("MANIFEST")).unwrap();
         assert!(manifest.starts_with("hapax-dedup 3\n"), "{manifest}");
@@ -94,7 +108,7 @@ fn golden_files_load() {
         drop(store);
         let records = |text: &str| -> Vec<String> {
             let record = |line: &str| line.split(" Some([").next().unwrap_or_default().to_owned();
-            text.lines().map(record).collect()
+            without_tables(text).lines().map(record).collect()
         };
         assert_eq!(records(&answers(folder.path())), records(&expected), "{golden}");
     }
