@@ -128,6 +128,12 @@ mod tests {
         assert_eq!(decode(&gz, "GZIP", &limits).unwrap(), TEXT);
         let small = Limits { max_body: TEXT.len() - 1, ..Limits::default() };
         assert_eq!(decode(&gz, "gzip", &small).unwrap_err().kind(), Kind::Bomb);
+        // RFC 9110, 8.4: they are named in the order in which they were applied.
+        let mut both = ZlibEncoder::new(Vec::new(), Compression::fast());
+        both.write_all(&gz).unwrap();
+        let both = both.finish().unwrap();
+        assert_eq!(decode(&both, "gzip, deflate", &limits).unwrap(), TEXT);
+        assert_eq!(decode(&both, "deflate, gzip", &limits).unwrap_err().kind(), Kind::Encoding);
         // A little that becomes much, though less than a body may be.
         let mut zeros = GzEncoder::new(Vec::new(), Compression::best());
         zeros.write_all(&vec![0; 1 << 20]).unwrap();
