@@ -60,6 +60,7 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
         let word = if noticed { "caught" } else { "MISSED" };
         writeln!(std::io::stdout(), "{word}  {}", mutant.name)?;
     }
+    ensure!(planted > 0, "no planted bug has {only:?} in its name");
     writeln!(std::io::stdout(), "{caught} of {planted} planted bugs were caught")?;
     if !missed.is_empty() {
         bail!("no test noticed: {}", missed.join(", "));

@@ -74,7 +74,7 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
         }
     };
     let options = BatchOptions { memory_bytes: memory, ..BatchOptions::default() };
-    // Of the results no more is held in memory than of the input.
+    // Of the results no more is held in memory than of the input, but for one cluster.
     let folder = std::env::temp_dir();
     let mut pairs = Sorter::new(&folder, memory);
     let mut clusters = Clusters::spilling(&folder, memory);
@@ -111,13 +111,19 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     let mut written = Ok(());
     clusters.for_each(|cluster| {
         if written.is_ok() {
-            let members: Vec<String> = cluster.iter().map(|f| f.bits().to_string()).collect();
-            written = writeln!(out, "[{}]", members.join(", "));
+            written = write_line(&mut out, cluster);
         }
     })?;
     written?;
     out.flush()?;
     Ok(COMPLETE)
+}
+
+fn write_line(out: &mut impl Write, cluster: &[Fingerprint]) -> io::Result<()> {
+    for (number, member) in cluster.iter().enumerate() {
+        write!(out, "{}{}", if number == 0 { "[" } else { ", " }, member.bits())?;
+    }
+    writeln!(out, "]")
 }
 
 /// On a terminal only.

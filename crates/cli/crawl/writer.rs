@@ -470,11 +470,14 @@ impl Writer {
 
     /// A link that asks not to be followed: said once of each URL that nothing else has led to yet.
     fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
-        let Some(Ok(url)) = self.rules.admit(url, depth) else { return Ok(()) };
+        let Some(Ok(url)) = self.rules.admit(url, depth) else {
+            // It would not be followed anyway, which is said in the usual way.
+            return self.push(url, depth, 0);
+        };
         // Under a name of its own: what is refused for its depth is taken in by a later run.
         let mut named = url.clone();
         named.set_fragment(Some("nofollow"));
-        if !self.frontier.knows(url.as_str())? && self.frontier.refuse(&named)? {
+        if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
             let detail = format!("rel=nofollow on {from}");
             self.committer.skip(url.as_str(), "nofollow", &detail)?;
         }

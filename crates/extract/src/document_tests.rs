@@ -228,6 +228,7 @@ fn the_main_heading_is_the_pages_own() {
         ("www.the-quiet-paper.example", "A river"),
         ("thequietpaper.example", "A river"),
         ("quietpaper.example", "The Quiet Paper"),
+        ("x.thequietpaper", "The Quiet Paper"),
         ("127.0.0.1", "The Quiet Paper"),
     ] {
         assert_eq!(at(host), heading, "{host}");
@@ -250,6 +251,8 @@ fn a_heading_that_says_nothing_of_the_title_is_not_compared() {
     begins("How the river rose again - Paper", foreign, "How the river rose again");
     begins("Discussion of how the river rose", foreign, foreign);
     begins("Paper", foreign, foreign);
+    // A site may have a long name, in front of what the page is called.
+    begins("The Quiet Valley Weekly - Discussion", foreign, foreign);
 }
 
 #[test]

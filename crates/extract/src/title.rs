@@ -24,13 +24,20 @@ impl Document {
         [name(&self.heading, &hash), name(own_title(&self.title, &self.heading), &hash)]
     }
 
-    /// The heading of the page; where that says nothing of what the title begins with at some length, it
-    /// is one of the comments or of the template, and that beginning stands in its place.
+    /// The heading of the page; where that says nothing of what the title begins with at some length, and
+    /// is no other part of the title, it is one of the comments or of the template, and that beginning
+    /// stands in its place.
     pub(crate) fn own_heading(&self) -> &str {
-        let Some(first) = parts(&self.title).into_iter().next() else { return &self.heading };
-        let (title, heading) = (tokens(first), tokens(&self.heading));
-        let foreign = title.len() >= SITE_WORDS && !heading.iter().any(|word| title.contains(word));
-        if foreign { first } else { &self.heading }
+        let parts = parts(&self.title);
+        let Some((first, others)) = parts.split_first() else { return &self.heading };
+        let heading = tokens(&self.heading);
+        let known = |part: &str| {
+            let part = tokens(part);
+            heading.iter().filter(|word| part.contains(word)).count()
+        };
+        let foreign =
+            known(first) == 0 && others.iter().all(|part| 2 * known(part) < heading.len());
+        if foreign && tokens(first).len() >= SITE_WORDS { first } else { &self.heading }
     }
 }
 
@@ -169,15 +176,16 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
 /// Bytes of the shortest part of a host that is taken for a site's name.
 const LEAST_LABEL: usize = 4;
 
-/// Whether a heading is no more than a part of its host: `The Quiet Magazine` of
+/// Whether a heading is no more than a part of its host, but for the last one: `The Quiet Magazine` of
 /// `www.the-quiet-magazine.example`.
 fn names_host(heading: &str, url: &Url) -> bool {
     let letters = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());
         letters.flat_map(char::to_lowercase).collect()
     };
-    let mut labels = url.domain().unwrap_or_default().split('.').map(letters);
-    let longest = url.domain().map_or(0, str::len);
+    let (named, _) = url.domain().and_then(|host| host.rsplit_once('.')).unwrap_or_default();
+    let mut labels = named.split('.').map(letters);
+    let longest = named.len();
     // A label is no longer than its host: most headings are not looked at.
     heading.len() <= 4 * longest && {
         let heading = letters(heading);

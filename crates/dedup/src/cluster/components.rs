@@ -16,8 +16,8 @@ const BYTES_OF_VALUE: usize = 64;
 ///
 /// # Complexity
 /// Near-linear in the pairs (union-find with path halving). Memory: about 40 bytes for each value
-/// that stands in some pair, none for the others. With [`spilling`](Self::spilling) at most what it is
-/// given; what is more is sorted on disk, some ten times.
+/// that stands in some pair, none for the others. With [`spilling`](Self::spilling) about what it is
+/// given, and the largest cluster when it is visited; what is more is sorted on disk, some ten times.
 #[derive(Debug, Default)]
 pub struct Clusters {
     place: MixMap<u32>,
@@ -60,7 +60,8 @@ impl Clusters {
             }
         }
         let held = self.values.len() * BYTES_OF_VALUE;
-        if self.spill.as_ref().is_some_and(|spill| held > spill.memory_bytes) {
+        // The other half is what is sorted.
+        if self.spill.as_ref().is_some_and(|spill| held > spill.memory_bytes / 2) {
             self.write_out();
         }
     }

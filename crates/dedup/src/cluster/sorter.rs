@@ -33,7 +33,8 @@ pub struct Sorter<const N: usize> {
 impl<const N: usize> Sorter<N> {
     /// One that holds about so many bytes of rows in memory, and the others in a file in `folder`.
     pub fn new(folder: &Path, memory_bytes: usize) -> Self {
-        let most = (memory_bytes / (8 * N).max(1)).max(16);
+        const { assert!(N > 0, "a row has a number") };
+        let most = (memory_bytes / (8 * N)).max(16);
         Self { folder: folder.to_owned(), rows: Vec::new(), most, file: None, runs: Vec::new() }
     }
 
@@ -57,10 +58,14 @@ impl<const N: usize> Sorter<N> {
     fn spill(&mut self) -> Result<()> {
         let temporary = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(Temporary::create(&self.folder)?),
+            None => self.file.insert(Temporary::nameless(&self.folder)?),
         };
         let io = Error::io(&temporary.path);
         let start = self.runs.last().map_or(0, |run| run.end);
+        // What failed before may have left a part of itself.
+        if let Err(error) = temporary.file.seek(SeekFrom::Start(start)) {
+            return Err(io(error));
+        }
         let mut out = std::io::BufWriter::with_capacity(1 << 16, &temporary.file);
         let mut numbers = self.rows.iter().flatten();
         let written = numbers.try_for_each(|number| out.write_all(&number.to_le_bytes()));
@@ -78,8 +83,12 @@ impl<const N: usize> Sorter<N> {
     pub fn sorted(mut self) -> Result<Sorted<N>> {
         self.rows.sort_unstable();
         self.rows.dedup();
-        if self.file.is_some() && !self.rows.is_empty() {
-            self.spill()?;
+        if self.file.is_some() {
+            if !self.rows.is_empty() {
+                self.spill()?;
+            }
+            // Its room is for the pieces of the runs now.
+            self.rows = Vec::new();
         }
         let each = (self.most * 8 * N / self.runs.len().max(1)).max(LEAST_PIECE) / (8 * N) * 8 * N;
         let run = |left: Range<u64>| Run { left, piece: Vec::new(), at: 0, each: each.max(8 * N) };

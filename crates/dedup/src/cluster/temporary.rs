@@ -11,6 +11,7 @@ use crate::{Error, Result};
 pub(super) struct Temporary {
     pub(super) path: PathBuf,
     pub(super) file: File,
+    is_named: bool,
 }
 
 impl Temporary {
@@ -18,7 +19,7 @@ impl Temporary {
         for number in 0..1000 {
             let path = folder.join(format!("hapax-spool-{}-{number}", std::process::id()));
             match File::options().read(true).write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { path, file }),
+                Ok(file) => return Ok(Self { path, file, is_named: true }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(Error::Io { path, source }),
             }
@@ -27,8 +28,20 @@ impl Temporary {
     }
 }
 
+impl Temporary {
+    /// The same, where it can be had without a name, so that not even a kill leaves it behind.
+    pub(super) fn nameless(folder: &Path) -> Result<Self> {
+        let mut temporary = Self::create(folder)?;
+        // Another may have its name from then on.
+        temporary.is_named = !cfg!(unix) || std::fs::remove_file(&temporary.path).is_err();
+        Ok(temporary)
+    }
+}
+
 impl Drop for Temporary {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        if self.is_named {
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
