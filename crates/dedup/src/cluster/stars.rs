@@ -88,4 +88,20 @@ mod tests {
         }
         assert_eq!(stars(sorter(), folder.path(), 0).unwrap().sorted().unwrap().count(), 0);
     }
+
+    #[test]
+    fn each_kind_of_star_that_changes_something_asks_for_another_turn() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |edges: &[[u64; 2]]| {
+            let mut sorter = Sorter::new(folder.path(), 1 << 10);
+            edges.iter().for_each(|edge| sorter.push(*edge).unwrap());
+            let found = stars(sorter, folder.path(), 1 << 10).unwrap().sorted().unwrap();
+            found.collect::<Result<Vec<_>>>().unwrap()
+        };
+        let expected = [[2, 1], [3, 1], [4, 1]];
+        // Both centers are the smallest of their neighbours, and 4 knows the greater one alone.
+        assert_eq!(of(&[[1, 3], [2, 3], [2, 4]]), expected);
+        // No value has two smaller neighbours.
+        assert_eq!(of(&[[1, 2], [2, 3], [3, 4]]), expected);
+    }
 }
