@@ -154,13 +154,13 @@ fn fingerprints_of_a_recipe_never_change() {
     let water = "春天河水上涨的时候，村里的人把牲口赶到山上，在那里等到河水退去，因为他们每年都是这样做的。";
     write(&chinese, format!("<title>河水</title><p>{water}</p><p>{water}山上很冷。</p>"));
     for (recipe, en, zh) in [
-        ("content-words-tf-3", "89c8284d28eaa91f", "b9fbbf6379aafdc4"),
-        ("segmented-words-fnv1-utf16-3", "d89cc01ceafbac7e", "0f63bd07b501f057"),
-        ("stopword-shingles-3", "80c9bfb56ff14d8f", "e5d61e0b08bb4d3c"),
-        ("token-window-4-3", "f13fd0d6e6216b91", "941ca8951ea4a845"),
-        ("character-4-grams-3", "20595344acd94e7d", "0adbb9389ba3700a"),
-        ("characters-and-values-3", "cb0e747db888fa11", "99d6b86123552ad8"),
-        ("content-words-images-3", "8948684d28caa91f", "b9fbbf6379aafdc4"),
+        ("content-words-tf-4", "89c8284d28eaa91f", "b9fbbf6379aafdc4"),
+        ("segmented-words-fnv1-utf16-4", "d89cc01ceafbac7e", "0f63bd07b501f057"),
+        ("stopword-shingles-4", "80c9bfb56ff14d8f", "e5d61e0b08bb4d3c"),
+        ("token-window-4-4", "f13fd0d6e6216b91", "941ca8951ea4a845"),
+        ("character-4-grams-4", "20595344acd94e7d", "0adbb9389ba3700a"),
+        ("characters-and-values-4", "cb0e747db888fa11", "99d6b86123552ad8"),
+        ("content-words-images-4", "8948684d28caa91f", "b9fbbf6379aafdc4"),
     ] {
         let args = ["fingerprint", "--recipe", recipe];
         let output = crawl().args(args).args([&english, &chinese]).output().unwrap();
@@ -357,14 +357,14 @@ fn a_data_directory_keeps_to_one_recipe() {
     let (exit, _, err) = pipe(&["dedup"], Some(&data), &line);
     assert_eq!(exit, 1, "{err}");
     assert!(
-        err.contains("--recipe token-window-4-3") && err.contains("content-words-tf-3"),
+        err.contains("--recipe token-window-4-4") && err.contains("content-words-tf-4"),
         "{err}"
     );
     // Whatever it was made by is checked.
     assert!(bench.run(&["check"]).contains("1 in the journal"), "{}", bench.run(&["check"]));
     let (exit, _, err) = pipe(&["dedup", "--recipe", "nothing"], Some(&data), &line);
     assert_eq!(exit, 1);
-    assert!(err.contains("there are content-words-tf-3"), "{err}");
+    assert!(err.contains("there are content-words-tf-4"), "{err}");
     let file = bench.path("a.txt");
     write(&file, prose(1, 10));
     let fingerprint =

@@ -81,7 +81,7 @@ fn the_second_crawl_spares_what_the_first_one_found_and_loses_nothing() {
 
 /// A feed with these claims, as somebody else might write it.
 fn written(path: &std::path::Path, claims: &[(String, String)]) {
-    let mut text = "{\"format\":\"hapax-feed\",\"version\":1,\"recipe\":\"content-words-tf-3\",\"created\":\"2026-11-21T00:00:00Z\"}\n".to_owned();
+    let mut text = "{\"format\":\"hapax-feed\",\"version\":1,\"recipe\":\"content-words-tf-4\",\"created\":\"2026-11-21T00:00:00Z\"}\n".to_owned();
     for (url, of) in claims {
         text.push_str(&format!("{{\"url\":\"{url}\",\"of\":\"{of}\",\"kind\":\"near\",\"fingerprint\":null,\"date\":\"2026-11-21T00:00:00Z\"}}\n"));
     }

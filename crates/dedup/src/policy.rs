@@ -263,7 +263,9 @@ impl Policy {
             _ => None,
         };
         if level == Level::Text {
-            return (!self.names_tell_apart(a, b)).then_some((similarity.or(Some(1.0)), None));
+            // Under the papers' policy nothing but text and distance is looked at.
+            return (self.hamming_only || !self.names_tell_apart(a, b))
+                .then_some((similarity.or(Some(1.0)), None));
         }
         if self.hamming_only {
             return (level == Level::Hamming).then_some((similarity, None));
@@ -351,6 +353,9 @@ mod tests {
         assert!(!same(199, 1, [7, 8]) && same(200, 1, [7, 8]), "one site");
         assert!(!same(49, 2, [7, 8]) && same(50, 2, [7, 8]), "two sites");
         assert!(same(30, 1, [7, 6]) && same(30, 1, [0, 0]), "one name in common, or none");
+        let papers = Policy { hamming_only: true, ..Policy::default() };
+        let (one, other) = (side(30, 1, [5, 6]), side(30, 1, [7, 8]));
+        assert!(papers.confirm(Level::Text, 0, one, other).is_some(), "by distance alone");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
 use crate::feed::JSON_LD;
 use crate::names::{Marks, marks};
+use crate::wrap::is_wide;
 
 /// A run of text between two block-level tags.
 #[derive(Clone, Debug, Default)]
@@ -180,6 +181,7 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
         in_title: false,
         in_json: false,
         pre: 0,
+        broken: false,
         current: RawBlock::default(),
         limits,
     };
@@ -217,6 +219,8 @@ struct Walk<'a> {
     in_title: bool,
     in_json: bool,
     pre: usize,
+    /// The last space was the end of a line.
+    broken: bool,
     current: RawBlock,
     limits: &'a Limits,
 }
@@ -366,7 +370,7 @@ impl Walk<'_> {
         if self.dropped > 0 {
             return;
         }
-        let before = self.current.text.len();
+        let mut before = self.current.text.len();
         let out = &mut self.current.text;
         let lines = self.pre > 0;
         let mut rest = text;
@@ -374,14 +378,27 @@ impl Walk<'_> {
         while !rest.is_empty() {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             let (word, later) = rest.split_at(end);
+            if self.broken && !word.is_empty() {
+                // No space, where none stands between words.
+                let joins = word.starts_with(is_wide)
+                    && out.strip_suffix(' ').is_some_and(|text| text.ends_with(is_wide));
+                if joins {
+                    out.pop();
+                    before = before.min(out.len());
+                }
+                self.broken = false;
+            }
             out.push_str(word);
             let next = later.find(|c: char| !c.is_whitespace()).unwrap_or(later.len());
             let (space, later) = later.split_at(next);
             rest = later;
             if lines && space.contains('\n') {
                 out.extend(space.chars().filter(|c| *c == '\n'));
-            } else if !space.is_empty() && !out.is_empty() && !out.ends_with([' ', '\n']) {
-                out.push(' ');
+            } else if !space.is_empty() && !out.is_empty() && !out.ends_with('\n') {
+                self.broken |= space.contains('\n');
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
             }
         }
         if self.links > 0 {
@@ -392,6 +409,7 @@ impl Walk<'_> {
 
     fn flush(&mut self) {
         let mut block = std::mem::take(&mut self.current);
+        self.broken = false;
         let trimmed = block.text.trim();
         if trimmed.is_empty() {
             return;

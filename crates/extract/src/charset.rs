@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, GB18030, GBK, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use encoding_rs::{
+    Encoding, GB18030, GBK, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
+};
 
 /// The prescan for a `<meta charset>` reads so many bytes, as the HTML standard says.
 const PRESCAN: usize = 1024;
@@ -17,7 +19,7 @@ pub enum CharsetSource {
     Utf8Bytes,
     /// The HTTP header.
     Header,
-    /// A `<meta>` in the first 1,024 bytes.
+    /// A `<meta>` in the first 1,024 bytes, or an XML declaration.
     Meta,
     /// Nothing was declared: guessed from the whole body.
     Detected,
@@ -39,8 +41,8 @@ impl CharsetSource {
 /// Decodes a body.
 ///
 /// The order is the HTML standard's (section 13.2.3: BOM, header, meta prescan, detection) with a
-/// crawler's sense added: valid UTF-8 with non-ASCII bytes beats any declared legacy charset, for
-/// many pages declare one and are served as UTF-8. `gb2312` and `gbk` are read as GB18030.
+/// crawler's sense added: UTF-8 with non-ASCII bytes, valid but for one in fifty, beats any declared
+/// legacy charset, for many pages declare one and are served as UTF-8. `gb2312` and `gbk` are read as GB18030.
 ///
 /// # Complexity
 /// Linear; the detector runs only where everything else is silent.
@@ -56,6 +58,12 @@ pub(crate) fn decode<'a>(
         && let Ok(text) = std::str::from_utf8(body)
     {
         return (Cow::Borrowed(text), UTF_8, CharsetSource::Utf8Bytes);
+    }
+    if nearly_utf8(body) {
+        let declared = content_type.and_then(charset_parameter).or_else(|| prescan(body));
+        if declared != Some(UTF_8) {
+            return (UTF_8.decode_without_bom_handling(body).0, UTF_8, CharsetSource::Utf8Bytes);
+        }
     }
     let header = content_type.and_then(charset_parameter).map(|e| (e, CharsetSource::Header));
     let meta = || prescan(body).map(|encoding| (encoding, CharsetSource::Meta));
@@ -83,15 +91,32 @@ fn detect(body: &[u8]) -> &'static Encoding {
     widen(detector.guess(None, Utf8Detection::Allow))
 }
 
+/// So many bytes beyond ASCII tell a charset, and of so many one may be broken.
+const TELLING: usize = 48;
+const BROKEN: usize = 50;
+
+/// Whether the body is UTF-8 but for a byte here and there: in a text of any other charset hardly one in
+/// two would be right.
+fn nearly_utf8(body: &[u8]) -> bool {
+    let (good, bad) = utf8_bytes(body);
+    good >= TELLING && good >= bad * BROKEN
+}
+
 /// Whether at least nine in ten of the non-ASCII bytes belong to valid UTF-8 sequences.
 fn mostly_utf8(body: &[u8]) -> bool {
+    let (good, bad) = utf8_bytes(body);
+    good >= bad * 9
+}
+
+/// How many bytes beyond ASCII belong to valid sequences, and how many to none.
+fn utf8_bytes(body: &[u8]) -> (usize, usize) {
     let mut bad = 0usize;
     let mut good = 0usize;
     for chunk in body.utf8_chunks() {
         good += chunk.valid().bytes().filter(|b| !b.is_ascii()).count();
         bad += chunk.invalid().len();
     }
-    good >= bad * 9
+    (good, bad)
 }
 
 /// The `charset` parameter of a Content-Type.
@@ -105,11 +130,30 @@ fn charset_parameter(content_type: &str) -> Option<&'static Encoding> {
 }
 
 /// The HTML standard's prescan, in short: the first `<meta` whose attributes name a charset,
-/// outside comments. UTF-16 declared in ASCII-readable bytes means UTF-8.
+/// outside comments; where none does, an XML declaration in front of all. UTF-16 declared in
+/// ASCII-readable bytes means UTF-8, and `x-user-defined` windows-1252.
 fn prescan(body: &[u8]) -> Option<&'static Encoding> {
     let head = body.get(..PRESCAN.min(body.len()))?;
     let text = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let mut rest = text.as_str();
+    let encoding = meta(&text).or_else(|| xml_declaration(&text))?;
+    match encoding {
+        utf16 if utf16 == UTF_16BE || utf16 == UTF_16LE => Some(UTF_8),
+        user if user == X_USER_DEFINED => Some(WINDOWS_1252),
+        other => Some(other),
+    }
+}
+
+fn xml_declaration(text: &str) -> Option<&'static Encoding> {
+    let declaration = text.strip_prefix("<?xml")?;
+    let declaration = declaration.get(..declaration.find('>')?)?;
+    let (_, value) = declaration.split_once("encoding")?;
+    let value = value.trim_start().strip_prefix('=')?.trim_start();
+    let value = value.strip_prefix('"').or_else(|| value.strip_prefix('\''))?;
+    Encoding::for_label(value.get(..value.find(['"', '\''])?)?.as_bytes())
+}
+
+fn meta(text: &str) -> Option<&'static Encoding> {
+    let mut rest = text;
     while let Some(at) = rest.find('<') {
         rest = rest.get(at..)?;
         if let Some(comment) = rest.strip_prefix("<!--") {
@@ -121,8 +165,7 @@ fn prescan(body: &[u8]) -> Option<&'static Encoding> {
         if tag.starts_with("<meta")
             && let Some(encoding) = charset_parameter(tag)
         {
-            let utf16 = encoding == UTF_16BE || encoding == UTF_16LE;
-            return Some(if utf16 { UTF_8 } else { encoding });
+            return Some(encoding);
         }
         rest = rest.get(end.max(1)..)?;
     }
@@ -170,6 +213,42 @@ mod tests {
             let header = format!("text/html; charset={}", encoding.name());
             assert_eq!(decode(&bytes, Some(&header)).0, text);
         }
+    }
+
+    #[test]
+    fn a_broken_byte_makes_no_page_another_charsets() {
+        let page = format!("<p>{}</p>", CHINESE.repeat(3));
+        let (start, end) = page.as_bytes().split_at(page.len() / 2);
+        let start = start.get(..start.len() - start.len() % 3).unwrap();
+        for broken in [&b"\xE9"[..], b"\xFF"] {
+            let bytes = [start, broken, b" ", end].concat();
+            for declared in
+                [None, Some("text/html; charset=iso-8859-1"), Some("text/html; charset=gbk")]
+            {
+                let (text, encoding, _) = decode(&bytes, declared);
+                assert_eq!(encoding, UTF_8, "{declared:?}");
+                assert!(text.contains("公园里散步"));
+            }
+        }
+        // Too little to tell, and a text of another charset.
+        for (text, encoding) in
+            [("d\u{e9}j\u{e0} vu ".repeat(40), WINDOWS_1252), (CHINESE.repeat(9), GB18030)]
+        {
+            let bytes = encoding.encode(&text).0.into_owned();
+            let header = format!("text/html; charset={}", encoding.name());
+            assert_eq!(decode(&bytes, Some(&header)).0, text);
+        }
+    }
+
+    #[test]
+    fn an_xml_declaration_is_read_where_no_meta_speaks() {
+        let named = |text: &str| prescan(text.as_bytes()).map(Encoding::name);
+        assert_eq!(named("<?xml version='1.0' encoding = \"Big5\" ?><html>"), Some("Big5"));
+        assert_eq!(named("<?xml encoding='big5'?><meta charset=gbk>"), Some("GBK"));
+        assert_eq!(named("<?xml encoding=utf-16be?>"), None);
+        assert_eq!(named("<?xml encoding='utf-16be'?>"), Some("UTF-8"));
+        assert_eq!(named(" <?xml encoding='big5'?>"), None, "only in front of all");
+        assert_eq!(named("<meta charset=x-user-defined>"), Some("windows-1252"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::parse::{ParseLimits, Truncation, parse, parse_as};
 use crate::scan::scan;
 use crate::title::{heading_of, main_heading};
 use crate::tokens::{Features, features};
+use crate::wrap::unwrapped;
 
 /// Limits of one page.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Limits {
     /// Bytes of a base, a link or an image's address once it is absolute: a long base would be in
     /// every one of them. Default 2,048.
     pub max_url_bytes: usize,
+    /// Bytes of the absolute addresses of all links of a page, and again of its images. Default 4 MiB.
+    pub max_links_bytes: usize,
     /// The robot that pages may speak to by name, `<meta name=hapax>`, in lower case.
     pub agent: String,
 }
@@ -36,6 +39,7 @@ impl Default for Limits {
             max_links: 10_000,
             max_title_bytes: 1024,
             max_url_bytes: 2048,
+            max_links_bytes: 4 << 20,
             agent: "hapax".to_owned(),
         }
     }
@@ -202,9 +206,16 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let (url, base) = (base, base_of(base, &declared, limits));
     let mut document = declare(&base, declared, limits);
     let images = std::mem::take(&mut page.images);
+    let mut bytes = 0;
     document.images = images
         .into_iter()
         .filter_map(|(source, alt)| Some(Image { url: join(&base, &source, limits)?, alt }))
+        .filter(|image| {
+            let length = image.url.as_str().len() + image.alt.len();
+            let fits = bytes + length <= limits.max_links_bytes;
+            bytes += if fits { length } else { 0 };
+            fits
+        })
         .collect();
     let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
     let title = one_line(&page.title, limits);
@@ -259,10 +270,13 @@ fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
     let mut robots = RobotsMeta::default();
     declared.robots.iter().for_each(|directives| robots.read(directives));
     let mut links_left_out = declared.beyond;
+    let mut bytes = 0;
     let links = declared.links.iter().filter_map(|link| {
         let url = base.join(&link.href).ok()?;
-        let fits = url.as_str().len() <= limits.max_url_bytes;
+        let fits = url.as_str().len() <= limits.max_url_bytes
+            && bytes + url.as_str().len() <= limits.max_links_bytes;
         links_left_out += usize::from(!fits);
+        bytes += if fits { url.as_str().len() } else { 0 };
         fits.then_some(Link { url, nofollow: link.nofollow })
     });
     let links = links.collect();
@@ -275,9 +289,13 @@ fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
         links,
         links_left_out,
         images: Vec::new(),
-        canonical: declared.canonical.as_deref().and_then(|href| base.join(href.trim()).ok()),
+        canonical: declared.canonical.as_deref().and_then(|href| join(base, href.trim(), limits)),
         robots,
-        refresh: declared.refresh.as_deref().and_then(|content| refresh_target(base, content)),
+        refresh: declared
+            .refresh
+            .as_deref()
+            .and_then(|content| refresh_target(base, content))
+            .filter(|url| url.as_str().len() <= limits.max_url_bytes),
         charset: "UTF-8",
         charset_source: CharsetSource::Detected,
         truncated: None,
@@ -336,6 +354,7 @@ pub fn evidence(
 /// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
 pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
+    let text = unwrapped(&text);
     let blocks: Vec<Block> = text
         .split("\n\n")
         .flat_map(|part| part.split("\r\n\r\n"))

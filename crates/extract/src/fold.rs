@@ -1,5 +1,7 @@
 //! The form in which texts are compared: NFKC, lower case, nothing invisible.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 
 /// Folds a text: soft hyphens and zero-width characters fall out, typographic apostrophes become
@@ -82,6 +84,17 @@ fn easy(c: char) -> Option<char> {
         | '\u{201D}' => Some(c),
         '\u{FF01}'..='\u{FF5E}' => char::from_u32(u32::from(c) - 0xFEE0),
         _ => None,
+    }
+}
+
+/// A text without its soft hyphens and zero-width characters, which part no words.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    // The first bytes of all of them.
+    let may = text.bytes().any(|byte| matches!(byte, 0xC2 | 0xE2 | 0xEF));
+    if may && text.chars().any(is_invisible) {
+        Cow::Owned(text.chars().filter(|c| !is_invisible(*c)).collect())
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use rust_stemmers::Algorithm;
 use whatlang::{Detector, Lang};
 
+use crate::fold::visible;
+
 const STOPWORDS: &str = include_str!("../data/stopwords.txt");
 /// So many bytes are shown to the detector; more does not make it surer, only slower.
 const SAMPLE: usize = 900;
@@ -115,6 +117,12 @@ pub(crate) fn lowered<'a>(word: &str, room: &'a mut String) -> &'a str {
     room
 }
 
+/// Whether `c` belongs to a script that does not part words and that no dictionary is at hand for: Thai,
+/// Lao, Burmese, Khmer.
+pub(crate) const fn is_unspaced(c: char) -> bool {
+    matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
+}
+
 /// Whether `c` belongs to a script written without spaces: Han, kana.
 pub(crate) fn is_cjk(c: char) -> bool {
     is_han(c) || is_kana(c)
@@ -123,6 +131,15 @@ pub(crate) fn is_cjk(c: char) -> bool {
 pub(crate) fn is_han(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3134F}' | '\u{3005}')
+}
+
+/// Kana of grammar and of native words; names and loans are written in [katakana](is_katakana).
+pub(crate) const fn is_hiragana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{309F}')
+}
+
+pub(crate) const fn is_katakana(c: char) -> bool {
+    matches!(c, '\u{30A1}'..='\u{30FA}' | '\u{30FC}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
 pub(crate) fn is_kana(c: char) -> bool {
@@ -171,7 +188,7 @@ impl Sample {
         }
         let (mut words, mut lower) = (0usize, String::new());
         let mut found = vec![0usize; languages.len()];
-        for word in self.text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()) {
+        for word in visible(&self.text).split(|c: char| !is_letter(c)).filter(|w| !w.is_empty()) {
             words += 1;
             let bits = lists.get(lowered(word, &mut lower)).copied().unwrap_or(0);
             for (number, found) in found.iter_mut().enumerate() {
@@ -284,6 +301,21 @@ fn code(lang: Lang) -> &'static str {
         Lang::Kor => "ko",
         Lang::Jpn => "ja",
         Lang::Cmn => "zh",
+        // Their scripts tell.
+        Lang::Tha => "th",
+        Lang::Khm => "km",
+        Lang::Mya => "my",
+        Lang::Kat => "ka",
+        Lang::Hye => "hy",
+        Lang::Amh => "am",
+        Lang::Ben => "bn",
+        Lang::Tam => "ta",
+        Lang::Tel => "te",
+        Lang::Kan => "kn",
+        Lang::Mal => "ml",
+        Lang::Guj => "gu",
+        Lang::Pan => "pa",
+        Lang::Sin => "si",
         _ => "",
     }
 }

@@ -47,8 +47,10 @@ mod recipe;
 mod scan;
 mod title;
 mod tokens;
+mod traditional;
 mod trees;
 mod words;
+mod wrap;
 
 pub use charset::CharsetSource;
 pub use content::Reason;

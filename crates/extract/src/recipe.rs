@@ -1,11 +1,11 @@
 //! Recipes: what a page's fingerprint is made of. The default one, and those that were published, to
 //! compare with and to be compatible with.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::frequency::ONCE;
 use crate::lang::{is_han, stopwords};
-use crate::tokens::{RECIPE, for_each_token};
+use crate::tokens::{MAX_TOKENS, RECIPE, for_each_token};
 use crate::{Basis, Document};
 
 /// What becomes of a bit whose votes are equal.
@@ -64,12 +64,12 @@ impl Recipe {
     pub const fn name(self) -> &'static str {
         match self {
             Self::ContentWords => RECIPE,
-            Self::SegmentedWords => "segmented-words-fnv1-utf16-3",
-            Self::StopwordShingles => "stopword-shingles-3",
-            Self::TokenWindow => "token-window-4-3",
-            Self::CharacterNgrams => "character-4-grams-3",
-            Self::Characters => "characters-and-values-3",
-            Self::WordsAndImages => "content-words-images-3",
+            Self::SegmentedWords => "segmented-words-fnv1-utf16-4",
+            Self::StopwordShingles => "stopword-shingles-4",
+            Self::TokenWindow => "token-window-4-4",
+            Self::CharacterNgrams => "character-4-grams-4",
+            Self::Characters => "characters-and-values-4",
+            Self::WordsAndImages => "content-words-images-4",
         }
     }
 
@@ -91,58 +91,65 @@ impl Recipe {
     /// brings its own.
     ///
     /// # Complexity
-    /// Linear in the text.
+    /// Linear in the text; no more than 2^22 features.
     pub fn features(
         self,
         document: &Document,
         basis: &Basis,
         hash: impl Fn(&[u8]) -> u64,
     ) -> Vec<(u64, u32)> {
-        let tokens = |text: &str| -> Vec<String> {
-            let mut all = Vec::new();
-            for_each_token(text, |token| all.push(token.to_owned()));
-            all
-        };
         let text = &basis.text;
-        let once = |hashes: Vec<u64>| hashes.into_iter().map(|hash| (hash, 1)).collect();
-        match self {
-            Self::ContentWords => basis.features.weighted().collect(),
-            Self::SegmentedWords => {
-                once(tokens(text).iter().map(|word| fnv1_utf16(word)).collect())
+        let mut all = Vec::new();
+        let mut add = |feature: u64, weight: u32| {
+            if all.len() < MAX_TOKENS {
+                all.push((feature, weight));
             }
+        };
+        match self {
+            Self::ContentWords => return basis.features.weighted().collect(),
+            Self::SegmentedWords => for_each_token(text, |word| add(fnv1_utf16(word), 1)),
             Self::StopwordShingles => {
                 let none = Default::default();
                 let list = stopwords(document.language).unwrap_or(&none);
-                let words = tokens(text);
-                let held = |window: &&[String]| {
-                    list.is_empty() || window.iter().any(|word| list.contains(word.as_str()))
+                let held = |words: &[String]| {
+                    list.is_empty() || words.iter().any(|word| list.contains(word.as_str()))
                 };
-                let shingles = words.windows(3).filter(held);
-                let mut all: Vec<(u64, u32)> =
-                    shingles.map(|window| (hash(window.join(" ").as_bytes()), 1)).collect();
+                windows(text, 3, false, |words| {
+                    if held(words) {
+                        add(hash(words.join(" ").as_bytes()), 1);
+                    }
+                });
                 for (name, weight, of) in
                     [("title", TITLE, &document.title), ("heading", HEADING, &document.heading)]
                 {
-                    let words = tokens(of);
-                    let named = |word: &String| (hash(format!("{name} {word}").as_bytes()), weight);
-                    all.extend(words.iter().map(named));
+                    for_each_token(of, |word| {
+                        add(hash(format!("{name} {word}").as_bytes()), weight)
+                    });
                 }
-                all
             }
             Self::TokenWindow => {
-                let words = tokens(text);
-                let width = 4.min(words.len().max(1));
-                once(words.windows(width).map(|w| hash(w.join(" ").as_bytes())).collect())
+                windows(text, 4, true, |words| add(hash(words.join(" ").as_bytes()), 1));
             }
             Self::CharacterNgrams => {
-                let all: Vec<char> = tokens(text).concat().chars().collect();
-                let width = 4.min(all.len().max(1));
-                let gram = |window: &[char]| hash(String::from_iter(window).as_bytes());
-                once(all.windows(width).map(gram).collect())
+                let mut gram: VecDeque<char> = VecDeque::with_capacity(4);
+                for_each_token(text, |word| {
+                    for c in word.chars() {
+                        if gram.len() == 4 {
+                            gram.pop_front();
+                        }
+                        gram.push_back(c);
+                        if gram.len() == 4 {
+                            add(hash(String::from_iter(&gram).as_bytes()), 1);
+                        }
+                    }
+                });
+                if !gram.is_empty() && gram.len() < 4 {
+                    add(hash(String::from_iter(&gram).as_bytes()), 1);
+                }
             }
             Self::Characters => {
                 let mut all: BTreeMap<u64, u32> = BTreeMap::new();
-                for word in tokens(text) {
+                for_each_token(text, |word| {
                     if word.chars().any(is_han) {
                         for c in word.chars() {
                             *all.entry(hash(&u32::from(c).to_le_bytes())).or_default() += 1;
@@ -150,7 +157,7 @@ impl Recipe {
                     } else {
                         *all.entry(hash(word.as_bytes())).or_default() += 1;
                     }
-                }
+                });
                 let magnitude = |count: usize| usize::BITS - count.leading_zeros();
                 for value in [
                     format!("language={}", document.language),
@@ -160,7 +167,7 @@ impl Recipe {
                 ] {
                     *all.entry(hash(value.as_bytes())).or_default() += VALUE;
                 }
-                all.into_iter().collect()
+                return all.into_iter().collect();
             }
             Self::WordsAndImages => {
                 let mut all: Vec<(u64, u32)> = basis.features.weighted().collect();
@@ -168,16 +175,40 @@ impl Recipe {
                 for image in &document.images {
                     // The query of an image's address is a size or a session.
                     let source = format!("image {}", image.url.path());
-                    let alt = format!("alt {}", tokens(&image.alt).join(" "));
+                    let mut alt = "alt".to_owned();
+                    for_each_token(&image.alt, |word| alt.extend([" ", word]));
                     for feature in [source, alt] {
                         if feature.len() > "image ".len() && seen.insert(feature.clone()) {
                             all.push((hash(feature.as_bytes()), IMAGE));
                         }
                     }
                 }
-                all
+                return all;
             }
         }
+        all
+    }
+}
+
+/// Calls `visit` with each `width` tokens in a row; of fewer, `also_fewer`, with all of them.
+fn windows(text: &str, width: usize, also_fewer: bool, mut visit: impl FnMut(&[String])) {
+    let mut window: Vec<String> = Vec::with_capacity(width);
+    for_each_token(text, |token| {
+        if window.len() < width {
+            window.push(token.to_owned());
+        } else {
+            window.rotate_left(1);
+            if let Some(last) = window.last_mut() {
+                last.clear();
+                last.push_str(token);
+            }
+        }
+        if window.len() == width {
+            visit(&window);
+        }
+    });
+    if also_fewer && !window.is_empty() && window.len() < width {
+        visit(&window);
     }
 }
 

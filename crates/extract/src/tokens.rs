@@ -8,7 +8,8 @@ use jieba_rs::Jieba;
 
 use crate::fold::fold;
 use crate::frequency::weights;
-use crate::lang::is_cjk;
+use crate::lang::{is_cjk, is_katakana, is_unspaced};
+use crate::traditional::simplified;
 use crate::words::{Cutter, Words};
 
 static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
@@ -20,7 +21,7 @@ pub fn jieba() -> &'static Jieba {
 
 /// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
 /// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
-pub const RECIPE: &str = "content-words-tf-3";
+pub const RECIPE: &str = "content-words-tf-4";
 
 /// A text's features, as hashes by the caller's hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,13 +57,20 @@ impl Features {
 /// The stemmed content words of a text with their weights, heaviest first, then by word: what the
 /// fingerprint is made of, readable.
 pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
-    let cutter = Cutter::new(language);
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    for_each_token(text, |token| {
-        if !cutter.is_function(token) {
-            *counts.entry(cutter.stem(token).into_owned()).or_default() += 1;
-        }
-    });
+    let counts = |language| {
+        let cutter = Cutter::new(language);
+        let mut counts: HashMap<String, u32> = HashMap::new();
+        for_each_token(text, |token| {
+            if !cutter.is_function(token) {
+                *counts.entry(cutter.stem(token).into_owned()).or_default() += 1;
+            }
+        });
+        counts
+    };
+    // As the features are: function words count where there is nothing else.
+    let counts = Some(counts(language))
+        .filter(|counts| !counts.is_empty())
+        .unwrap_or_else(|| counts(NO_LANGUAGE));
     let (words, counts): (Vec<String>, Vec<u32>) = counts.into_iter().unzip();
     let mut words: Vec<(String, u32)> = words.into_iter().zip(weights(&counts)).collect();
     words.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
@@ -82,16 +90,15 @@ pub fn features(
     language: &str,
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
-    let mut known = Words::new(language, hash);
-    let (mut plain, mut anchors, mut stems) = (Vec::new(), Vec::new(), Vec::new());
-    for_each_token(text, |token| {
-        let word = known.get(token);
-        plain.push(word.plain);
-        anchors.push(word.anchor);
-        stems.extend(word.content);
-    });
-    let tokens = u32::try_from(stems.len()).unwrap_or(u32::MAX);
-    let words = known.finish(&stems);
+    let Read { plain, anchors, words, tokens, digest } = read(text, language, hash);
+    // Of a text of function words alone these are what it says.
+    let (words, tokens) = match tokens {
+        0 if !plain.is_empty() => {
+            let all = read(text, NO_LANGUAGE, hash);
+            (all.words, all.tokens)
+        }
+        _ => (words, tokens),
+    };
 
     let combine = |window: &[u64]| {
         let mut bytes = [0u8; 24];
@@ -108,21 +115,69 @@ pub fn features(
     if shingles.len() < MIN_ANCHORED {
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
-    let digest = (!plain.is_empty()).then(|| digest(&plain));
+    let digest = (!plain.is_empty()).then(|| digest.finish());
     let numbers = numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect();
     Features { words, shingles, digest, tokens, numbers }
 }
 
-/// Two sums of 64 bits, each of which tells any two sequences apart that differ in one place.
-fn digest(tokens: &[u64]) -> [u8; 16] {
-    let sums = tokens.iter().fold([0u64, 1], |[a, b], token| {
-        [mix(a.rotate_left(5) ^ token), mix(b ^ token.rotate_left(32))]
+/// So many tokens of a text become features, 8 to 20 bytes each while it is read; what comes after them
+/// counts in its digest alone.
+pub(crate) const MAX_TOKENS: usize = 1 << 22;
+
+/// One that has neither function words nor stems.
+const NO_LANGUAGE: &str = "";
+
+/// The tokens of a text, hashed.
+struct Read {
+    plain: Vec<u64>,
+    anchors: Vec<bool>,
+    words: Vec<(u64, u32)>,
+    /// How many of them are content.
+    tokens: u32,
+    digest: Digest,
+}
+
+fn read(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Read {
+    let mut known = Words::new(language, hash);
+    let (mut plain, mut anchors, mut stems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut digest = Digest::default();
+    for_each_token(text, |token| {
+        let word = known.get(token);
+        digest.add(word.plain);
+        if plain.len() < MAX_TOKENS {
+            plain.push(word.plain);
+            anchors.push(word.anchor);
+            stems.extend(word.content);
+        }
     });
-    let mut digest = [0; 16];
-    for (half, sum) in digest.chunks_exact_mut(8).zip(sums) {
-        half.copy_from_slice(&sum.to_le_bytes());
+    let tokens = u32::try_from(stems.len()).unwrap_or(u32::MAX);
+    Read { plain, anchors, words: known.finish(&stems), tokens, digest }
+}
+
+/// Two sums of 64 bits, each of which tells any two sequences apart that differ in one place.
+#[derive(Clone, Copy)]
+struct Digest([u64; 2]);
+
+impl Default for Digest {
+    fn default() -> Self {
+        Self([0, 1])
     }
-    digest
+}
+
+impl Digest {
+    #[inline]
+    const fn add(&mut self, token: u64) {
+        let Self([a, b]) = *self;
+        *self = Self([mix(a.rotate_left(5) ^ token), mix(b ^ token.rotate_left(32))]);
+    }
+
+    fn finish(self) -> [u8; 16] {
+        let mut digest = [0; 16];
+        for (half, sum) in digest.chunks_exact_mut(8).zip(self.0) {
+            half.copy_from_slice(&sum.to_le_bytes());
+        }
+        digest
+    }
 }
 
 /// The finaliser of MurmurHash3, which is a bijection.
@@ -150,7 +205,8 @@ fn with_plain_digits(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(plain).collect())
 }
 
-/// Runs of digits, with the marks between them: `1,299.00`, but neither `2026-11-20` nor `14:32`.
+/// Runs of digits, with the marks between them: `1,299.00` and `1.299.000`, but neither `2026-11-20` nor
+/// `20.11.2026` nor `14:32`.
 fn numbers(text: &str) -> impl Iterator<Item = &str> {
     let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
     let mut at = 0;
@@ -162,7 +218,9 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
             let length = run.iter().position(|c| !c.is_ascii_digit() && !joint(*c));
             at = start + length.unwrap_or(run.len());
             let run = text.get(start..at)?.trim_end_matches(|c: char| c.is_ascii_punctuation());
-            let dated = run.contains([':', '-', '/']) || run.split('.').count() > 2;
+            let mut groups = run.split('.').skip(1);
+            let dotted = groups.clone().count() > 1 && !groups.all(|group| group.len() == 3);
+            let dated = run.contains([':', '-', '/']) || dotted;
             if !dated {
                 return Some(run);
             }
@@ -206,14 +264,38 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
         visit_unspaced(run, visit);
         return later;
     }
-    while !run.is_empty() {
-        let (piece, rest) = run.split_at(run.floor_char_boundary(MAX_RUN.min(run.len())));
+    while let Some(first) = run.chars().next() {
+        // No dictionary knows them: a name or a loan is one word.
+        let katakana = is_katakana(first);
+        let end = run.find(|c| is_katakana(c) != katakana).unwrap_or(run.len());
+        let most = if katakana { MAX_WORD } else { MAX_RUN };
+        let (piece, rest) = run.split_at(run.floor_char_boundary(most.min(end)));
         run = rest;
-        for token in JIEBA.cut(piece, false) {
-            visit(token.word);
-        }
+        if katakana { visit(piece) } else { segment(piece, visit) }
     }
     later
+}
+
+/// Visits the words of a run of Han and hiragana.
+fn segment(run: &str, visit: &mut impl FnMut(&str)) {
+    let words = JIEBA.cut(run, false);
+    if let Cow::Owned(simplified) = simplified(run) {
+        // Traditional, where its words are found as simplified ones; a character that both write may
+        // stand in a simplified text, whose words are found as they are.
+        let others = JIEBA.cut(&simplified, false);
+        if others.len() < words.len() {
+            let mut rest = run;
+            for other in others {
+                let (word, later) = rest.split_at(rest.floor_char_boundary(other.word.len()));
+                visit(word);
+                rest = later;
+            }
+            return;
+        }
+    }
+    for word in words {
+        visit(word.word);
+    }
 }
 
 /// Visits a run that may hold text of a script that does not part words: as pairs of characters, one
@@ -227,15 +309,9 @@ fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
         }
         let end = from.find(|c| !is_unspaced(c)).unwrap_or(from.len());
         let (run, later) = from.split_at(end);
-        let places = run.char_indices().map(|(at, _)| at).chain([run.len()]);
-        let places: Vec<usize> = places.collect();
-        if places.len() <= 3 {
-            visit(run);
-        } else {
-            for window in places.windows(3) {
-                let [first, _, end] = *window else { continue };
-                visit(run.get(first..end).unwrap_or_default());
-            }
+        let ends = run.char_indices().map(|(at, _)| at).skip(2).chain([run.len()]);
+        for (first, end) in run.char_indices().map(|(at, _)| at).zip(ends) {
+            visit(run.get(first..end).unwrap_or_default());
         }
         rest = later;
     }
@@ -244,15 +320,17 @@ fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Thai, Lao, Burmese, Khmer.
-const fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
-}
-
 fn visit_word(run: &str, visit: &mut impl FnMut(&str)) {
-    let word = run.trim_end_matches('\'');
-    // A longer run of letters is no word of any language: data, or an attack.
-    visit(word.get(..word.floor_char_boundary(MAX_WORD)).unwrap_or(word));
+    let mut word = run.trim_end_matches('\'');
+    // A longer run of letters is no word of any language, but data, or an attack: in pieces.
+    while word.len() > MAX_WORD {
+        let (piece, rest) = word.split_at(word.floor_char_boundary(MAX_WORD));
+        visit(piece);
+        word = rest;
+    }
+    if !word.is_empty() {
+        visit(word);
+    }
 }
 
 /// What a byte of UTF-8 is, as far as it tells by itself.
@@ -339,6 +417,41 @@ mod tests {
     }
 
     #[test]
+    fn traditional_words_are_found_as_the_simplified_ones_and_katakana_are_words() {
+        assert_eq!(tokens("我們在電影學校"), ["我們", "在", "電影", "學校"]);
+        assert_eq!(tokens("乾坤"), ["乾坤"], "a simplified word with such a character");
+        assert_eq!(tokens("コンピューターの電源"), ["コンピューター", "の", "電源"]);
+        assert_eq!(features("ガスコンロ・ガス", "ja", hash).tokens, 2);
+        assert_eq!(features("これはガスです", "ja", hash).words, [(hash("ガス".as_bytes()), 1)]);
+    }
+
+    #[test]
+    fn a_text_of_function_words_alone_is_made_of_them() {
+        let quote = features("To be or not to be", "en", hash);
+        assert_eq!(quote.tokens, 6);
+        assert_eq!(quote.words[..2], [(hash(b"to"), 2), (hash(b"be"), 2)]);
+        assert_eq!(weighted_words("To be or not to be", "en").len(), 4);
+        assert_eq!(features("' '' '", "en", hash), Features::default(), "no word at all");
+    }
+
+    #[test]
+    fn what_is_longer_than_any_word_counts_to_its_end() {
+        let long = |last: char| format!("{}{last}", "a".repeat(3 * MAX_WORD));
+        assert_eq!(tokens(&long('b')).len(), 4);
+        let of = |last| features(&long(last), "en", hash).digest;
+        assert_ne!(of('b'), of('c'));
+    }
+
+    #[test]
+    fn of_very_many_tokens_the_last_ones_count_in_the_digest_alone() {
+        let text = "a ".repeat(MAX_TOKENS);
+        let of = |end: &str| features(&format!("{text}{end}"), "xx", hash);
+        let (one, other) = (of("b"), of("c"));
+        assert_ne!(one.digest, other.digest);
+        assert_eq!((one.words, one.tokens as usize), (other.words, MAX_TOKENS));
+    }
+
+    #[test]
     fn scripts_without_spaces_are_read_to_their_end() {
         assert_eq!(tokens("ไฟไหม้ abc"), ["ไฟ", "ฟไ", "ไห", "หม", "ม้", "abc"]);
         assert_eq!(
@@ -388,7 +501,9 @@ mod tests {
                 assert!(both as u64 != 0 && both >> 64 != 0, "{text}, {other}");
             }
         }
-        let golden = digest(&[1, 2, 3]).map(|byte| format!("{byte:02x}")).concat();
+        let mut digest = Digest::default();
+        [1, 2, 3].into_iter().for_each(|token| digest.add(token));
+        let golden = digest.finish().map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(golden, "248d21189dc78cf7dfa9ffc7c56a56e9");
     }
 
@@ -403,9 +518,9 @@ mod tests {
     #[test]
     fn dates_and_times_are_no_numbers() {
         let found: Vec<&str> =
-            numbers("On 2026-11-20 at 14:32, 3 of 1,299.00 (1/2) left; see 10.0.3. Part 7.")
+            numbers("On 2026-11-20 (20.11.2026) at 14:32, 3 of 1,299.00 (1/2) left, or 1.299.000; see 10.0.3. Part 7.")
                 .collect();
-        assert_eq!(found, ["3", "1,299.00", "7"]);
+        assert_eq!(found, ["3", "1,299.00", "1.299.000", "7"]);
     }
 
     proptest! {

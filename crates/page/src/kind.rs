@@ -25,7 +25,13 @@ impl Kind {
             "text/plain" => Some(Self::Plain),
             "" => {
                 let start = body.trim_ascii_start();
-                if start.starts_with(b"<") || start.starts_with(b"\xEF\xBB\xBF<") {
+                let marked = |kind| if kind { Self::Html } else { Self::Plain };
+                if let [0xFF, 0xFE, rest @ ..] | [0xFE, 0xFF, rest @ ..] = body {
+                    // UTF-16, as its byte order mark says.
+                    let first = rest.as_chunks::<2>().0.iter().map(|[a, b]| a | b);
+                    let first = first.clone().find(|byte| !byte.is_ascii_whitespace());
+                    first.map(|byte| marked(byte == b'<'))
+                } else if start.starts_with(b"<") || start.starts_with(b"\xEF\xBB\xBF<") {
                     Some(Self::Html)
                 } else if !body.is_empty() && !body.iter().take(LOOKED_AT).any(|&b| b == 0) {
                     Some(Self::Plain)
@@ -61,6 +67,18 @@ mod tests {
             assert_eq!(Kind::of(Some(" ; charset=utf-8"), body), html);
         }
         assert_eq!(Kind::of(None, b"a text"), Some(Kind::Plain));
+        for big in [false, true] {
+            let utf16 = |text: &str| -> Vec<u8> {
+                let units = "\u{FEFF}".encode_utf16().chain(text.encode_utf16());
+                units.flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect()
+            };
+            assert_eq!(Kind::of(None, &utf16("\n <p>text")), html);
+            assert_eq!(Kind::of(None, &utf16("text")), Some(Kind::Plain));
+            assert_eq!(Kind::of(None, &utf16("")), None);
+            let page =
+                Kind::Html.read(&"http://a.example/".parse().unwrap(), None, &utf16("<title>π"));
+            assert_eq!(page.title, "π");
+        }
         assert_eq!((Kind::of(None, b""), Kind::of(None, b"PK\x03\x04\0")), (None, None));
     }
 }

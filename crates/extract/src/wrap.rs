@@ -1,0 +1,48 @@
+//! Where a line ends within a text that is written without spaces.
+
+use std::borrow::Cow;
+
+use crate::lang::is_cjk;
+
+/// Whether `c` is as wide as an ideograph, and parts no words from those beside it.
+pub(crate) fn is_wide(c: char) -> bool {
+    is_cjk(c) || matches!(c, '\u{3000}'..='\u{303F}' | '\u{FF00}'..='\u{FF60}')
+}
+
+/// A text of lines without those ends of lines that stand between two wide characters: they are where its
+/// author's editor was full, and no space (CSS Text 3, 4.1.3). Empty lines stay.
+///
+/// # Complexity
+/// Linear.
+pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_wide) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let joins = line.trim_start().starts_with(is_wide) && out.trim_end().ends_with(is_wide);
+        let end = out.trim_end();
+        // Only one end of a line lies between them.
+        if joins && out.get(end.len()..).is_some_and(|space| space.matches('\n').count() == 1) {
+            out.truncate(end.len());
+            out.push_str(line.trim_start());
+        } else {
+            out.push_str(line);
+        }
+    }
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_lines_between_wide_characters_alone_are_none() {
+        assert_eq!(
+            unwrapped("我们在公\r\n  园里散步，\n看见\nmany people\n也在\n\n那里\n"),
+            "我们在公园里散步，看见\nmany people\n也在\n\n那里\n"
+        );
+        assert!(matches!(unwrapped("no\nsuch\ntext"), Cow::Borrowed(_)));
+    }
+}
