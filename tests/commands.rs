@@ -327,6 +327,13 @@ fn calibrate_measures_ones_own_pages() {
     assert_eq!((all["pages"].as_u64(), all["alike_pairs"].as_u64()), (Some(60), Some(30)), "{all}");
     assert!(all["advice"]["similarity"].is_number(), "{all}");
     assert_eq!(all["without_text"], 1);
+    // By another recipe the distances are others.
+    let other = ["calibrate", &folder, "--json", "--recipe", "character-4-grams"];
+    let other: serde_json::Value = serde_json::from_str(&printed(&other)).unwrap();
+    assert_eq!(other["pages"], all["pages"]);
+    assert_ne!(other, all);
+    let wrong = crawl().args(["calibrate", &folder, "--recipe", "none"]).output().unwrap();
+    assert_eq!(code(&wrong), 1);
     let told = printed(&["calibrate", &folder, "--pages", "1e6"]);
     for wanted in ["recall", "in 1,000,000 pages", "tables for 1,000,000 pages", "default policy:"]
     {

@@ -502,6 +502,9 @@ pub(crate) struct CalibrateArgs {
     /// At most so many pages are read; each is compared with each
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) sample: usize,
+    /// What fingerprints are made of, as in a crawl [default: content words]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) recipe: Option<String>,
     /// One JSON object
     #[arg(long)]
     pub(crate) json: bool,

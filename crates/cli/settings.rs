@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
-use crate::spelling::guessed;
+use crate::spelling::{guessed, recipe_named};
 use crate::units::{
     check_count, check_duration, check_duration_limit, check_size, check_size_limit, limit,
     parse_duration, parse_limit,
@@ -517,11 +517,7 @@ impl Settings {
 
     /// What fingerprints are made of.
     pub(crate) fn recipe(&self) -> Result<Recipe> {
-        let Some(name) = &self.recipe else { return Ok(Recipe::default()) };
-        Recipe::parse(name).ok_or_else(|| {
-            let names: Vec<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
-            coded(USAGE, format!("--recipe {name}: there are {}", names.join(", ")))
-        })
+        self.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)
     }
 
     /// The thresholds of the duplicate decision.

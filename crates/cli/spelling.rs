@@ -1,5 +1,10 @@
 //! Which name was meant.
 
+use anyhow::Result;
+use hapax_extract::Recipe;
+
+use crate::exit::{USAGE, coded};
+
 /// A guess is no further from what was written.
 const MAX_EDITS: usize = 3;
 
@@ -39,4 +44,15 @@ pub(crate) fn guessed(said: &str) -> String {
             format!("{wrong}; config/default.toml lists all settings, `crawl --help` tells of them")
         }
     }
+}
+
+/// The recipe of a name.
+///
+/// # Errors
+/// A name that no recipe has, with those that there are.
+pub(crate) fn recipe_named(name: &str) -> Result<Recipe> {
+    Recipe::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
+        coded(USAGE, format!("--recipe {name}: there are {}", names.join(", ")))
+    })
 }

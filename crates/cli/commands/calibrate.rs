@@ -20,6 +20,7 @@ use super::print;
 use crate::args::CalibrateArgs;
 use crate::exit::{BAD_INPUT, coded};
 use crate::output::{bytes, counted, number};
+use crate::spelling::recipe_named;
 
 /// Two pages are alike from this Jaccard similarity of their shingles on.
 const ALIKE: f64 = 0.5;
@@ -63,7 +64,8 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8> {
     }
     files.truncate(args.sample);
     let mut measured = Measured::default();
-    let pages = open_all(&files, &mut measured);
+    let recipe = args.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)?;
+    let pages = open_all(&files, recipe, &mut measured);
     if pages.len() < 2 {
         let what = "nothing to compare: at least two pages with text are needed";
         return Err(coded(BAD_INPUT, what.to_owned()));
@@ -90,7 +92,7 @@ fn collect(path: &Path, depth: usize, limit: usize, out: &mut Vec<PathBuf>) {
     names.iter().for_each(|name| collect(name, depth + 1, limit, out));
 }
 
-fn open_all(files: &[PathBuf], measured: &mut Measured) -> Vec<Page> {
+fn open_all(files: &[PathBuf], recipe: Recipe, measured: &mut Measured) -> Vec<Page> {
     let mut pages = Vec::new();
     for path in files {
         let bytes = match read(path) {
@@ -103,7 +105,7 @@ fn open_all(files: &[PathBuf], measured: &mut Measured) -> Vec<Page> {
         };
         let page = Kind::of(None, &bytes).and_then(|kind| {
             let document = kind.read(&Url::parse("http://localhost/").ok()?, None, &bytes);
-            let evidence = Evidence::of(&document, Recipe::default());
+            let evidence = Evidence::of(&document, recipe);
             let sketch = evidence.sketch.filter(|_| !evidence.basis.little)?;
             let shingles = evidence.basis.features.shingles.iter().copied().collect();
             Some(Page { fingerprint: evidence.fingerprint, sketch, shingles })

@@ -429,7 +429,7 @@ mod tests {
     fn a_text_of_function_words_alone_is_made_of_them() {
         let quote = features("To be or not to be", "en", hash);
         assert_eq!(quote.tokens, 6);
-        assert_eq!(quote.words[..2], [(hash(b"to"), 2), (hash(b"be"), 2)]);
+        assert_eq!(quote.words.first(), Some(&(hash(b"to"), 2)));
         assert_eq!(weighted_words("To be or not to be", "en").len(), 4);
         assert_eq!(features("' '' '", "en", hash), Features::default(), "no word at all");
     }

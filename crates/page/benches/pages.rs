@@ -1,8 +1,8 @@
-//! What a page costs: the bare parse of scraper, extraction with the parse, and the features of its
-//! text, page after page in turn on one thread.
+//! What a page costs: the bare parse of scraper, extraction with the parse, the features of its text, and
+//! these with fingerprint and sketch, page after page in turn on one thread.
 //!
 //! ```text
-//! cargo bench -p hapax-extract --bench pages -- FOLDER/*.html.gz
+//! cargo bench -p hapax-page --bench pages -- FOLDER/*.html.gz
 //! ```
 
 #![expect(clippy::expect_used, reason = "a measurement that cannot be made ends")]
@@ -11,7 +11,8 @@ use std::hint::black_box;
 use std::io::Read;
 use std::time::Instant;
 
-use hapax_extract::{Limits, extract};
+use hapax_extract::{Limits, Recipe, extract};
+use hapax_page::{Evidence, HASH};
 use url::Url;
 
 const ROUNDS: usize = 5;
@@ -20,25 +21,21 @@ fn main() {
     let paths: Vec<String> =
         std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     if paths.is_empty() {
-        println!("no pages given: cargo bench -p hapax-extract --bench pages -- FOLDER/*.html.gz");
+        println!("no pages given: cargo bench -p hapax-page --bench pages -- FOLDER/*.html.gz");
         return;
     }
     let pages: Vec<String> = paths.iter().map(|path| read(path)).collect();
     let bytes: usize = pages.iter().map(String::len).sum();
     let base = Url::parse("http://a.example/").expect("a URL");
-    let hash = |bytes: &[u8]| {
-        bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
-        })
-    };
+    let hash = |bytes: &[u8]| HASH.hash(bytes);
     // Dictionaries and stop lists load once.
     black_box(extract(&base, None, "<p>一起去公园</p>".as_bytes(), &Limits::default()).basis(hash));
-    let mut ratios: Vec<[f64; 2]> = Vec::new();
-    let mut totals = [f64::MAX; 3];
+    let mut ratios: Vec<[f64; 3]> = Vec::new();
+    let mut totals = [f64::MAX; 4];
     let mut worst = (0.0, 0);
     let mut text = 0;
     for _ in 0..ROUNDS {
-        let mut seconds = [0.0; 3];
+        let mut seconds = [0.0; 4];
         text = 0;
         for (number, page) in pages.iter().enumerate() {
             let started = Instant::now();
@@ -55,21 +52,25 @@ fn main() {
             black_box(document.basis(hash));
             text += document.text.len();
             seconds[2] += started.elapsed().as_secs_f64();
+            let started = Instant::now();
+            black_box(Evidence::of(&document, Recipe::default()));
+            seconds[3] += started.elapsed().as_secs_f64();
         }
-        ratios.push([seconds[1] / seconds[0], seconds[2] / seconds[1]]);
+        ratios.push([1, 2, 3].map(|at| seconds[at] / seconds[if at == 1 { 0 } else { 1 }]));
         for (best, seconds) in totals.iter_mut().zip(seconds) {
             *best = best.min(seconds);
         }
     }
     let count = pages.len() as f64;
-    for (name, seconds) in ["parse alone", "extract", "features"].iter().zip(totals) {
+    for (name, seconds) in ["parse alone", "extract", "features", "evidence"].iter().zip(totals) {
         println!(
             "{name:<12} {:>7.0} pages/s {:>6.1} MB/s",
             count / seconds,
             bytes as f64 / seconds / 1e6
         );
     }
-    for (at, name) in ["extract / parse alone", "features / extract"].iter().enumerate() {
+    let names = ["extract / parse alone", "features / extract", "evidence / extract"];
+    for (at, name) in names.iter().enumerate() {
         let mut all: Vec<f64> = ratios.iter().map(|ratio| ratio[at]).collect();
         all.sort_by(f64::total_cmp);
         println!("{name}: {:.2} ({:.2} to {:.2})", all[ROUNDS / 2], all[0], all[ROUNDS - 1]);
