@@ -393,17 +393,23 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
         word + " "
     });
     let distinct: String = distinct.collect();
+    // A byte each, where UTF-8 has three and nothing parts words.
+    let (thai, ..) = encoding_rs::WINDOWS_874.encode("กขคฆงจ");
     for (name, piece) in [
-        ("distinct", &distinct[..10 << 20]),
-        ("paragraphs", "<p>a b"),
-        ("attributes", "<p a=1 b=2 c=3>x</p>"),
-        ("words", "the cat sat on a mat "),
-        ("han", "天地玄黄宇宙洪荒"),
-        ("items", "<li>the cat sat"),
+        ("distinct", &distinct.as_bytes()[..10 << 20]),
+        ("paragraphs", b"<p>a b"),
+        ("attributes", b"<p a=1 b=2 c=3>x</p>"),
+        ("words", b"the cat sat on a mat "),
+        ("han", "天地玄黄宇宙洪荒".as_bytes()),
+        ("items", b"<li>the cat sat"),
+        ("thai", &thai),
     ] {
         let path = bench.path(name);
-        write(&path, piece.repeat((10 << 20) / piece.len()));
-        let line = serde_json::json!({"id": name, "url": format!("http://a.example/{name}"), "path": path});
+        std::fs::write(&path, piece.repeat((10 << 20) / piece.len())).unwrap();
+        let kind = if name == "thai" { "text/html; charset=windows-874" } else { "text/html" };
+        let line = serde_json::json!({
+            "id": name, "url": format!("http://a.example/{name}"), "path": path, "content_type": kind
+        });
         lines.push_str(&format!("{line}\n"));
     }
     let mut child = crawl()
@@ -429,7 +435,7 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 0, "{}", text(&output.stderr));
     assert!(peak < 256 << 10, "{} MiB", peak >> 10);
-    assert_eq!(text(&output.stdout).lines().count(), 6);
+    assert_eq!(text(&output.stdout).lines().count(), 7);
 }
 
 #[test]
