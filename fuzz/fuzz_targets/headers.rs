@@ -1,11 +1,20 @@
-//! Any bytes are a stored HTTP response: its parts, its Content-Encoding, its Retry-After.
+//! Any bytes are a stored HTTP response: its parts, its Content-Encoding, its Retry-After, what it says
+//! to robots and which address it calls its own.
 #![no_main]
-use hapax_fetch::{Response, decode_body, warc};
+use hapax_extract::RobotsMeta;
+use hapax_fetch::{Response, canonical_link, decode_body, robots_directives, warc};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((status, headers, raw)) = warc::http_parts(data) else { return };
     let Ok(url) = url::Url::parse("http://a.example/") else { return };
+    let mut robots = RobotsMeta::default();
+    for (_, value) in &headers {
+        // Whatever it is called: any header's value is as good as another's here.
+        let value = String::from_utf8_lossy(value);
+        robots_directives(&value, "hapax").for_each(|directive| robots.read(directive));
+        assert!(canonical_link(&value).is_none_or(|href| value.contains(href)));
+    }
     let response = Response::stored(url, status, headers, raw.to_vec().into());
     let _ = response.redirect();
     let _ = response.retry_after(std::time::UNIX_EPOCH);

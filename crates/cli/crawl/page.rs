@@ -2,10 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_extract::{
-    Document, Features, Limits, Recipe, RobotsMeta, extract, extract_plain, links,
-};
-use hapax_fetch::Response;
+use hapax_extract::{Document, Features, Limits, Recipe, extract, extract_plain, links};
+use hapax_fetch::{Response, canonical_link, robots_directives};
 use hapax_frontier::Lease;
 use hapax_page::{Evidence, Kind};
 use tokio::sync::OwnedSemaphorePermit;
@@ -117,7 +115,11 @@ pub(crate) fn read_response(
     for (name, value) in &response.headers {
         let value = String::from_utf8_lossy(value);
         match name.as_str() {
-            "x-robots-tag" => robots_tag(&value, &limits.agent, &mut document.robots),
+            "x-robots-tag" => {
+                for directive in robots_directives(&value, &limits.agent) {
+                    document.robots.read(directive);
+                }
+            }
             // RFC 8288; a page's own link comes first.
             "link" if document.canonical.is_none() => {
                 document.canonical = canonical_link(&value).and_then(|href| url.join(href).ok());
@@ -142,63 +144,9 @@ fn no_text(document: &Document) -> Option<f64> {
     bad.then(|| share(unknown + controls))
 }
 
-/// Directives with a value, whose colon ends no robot's name.
-const WITH_VALUE: [&str; 4] =
-    ["unavailable_after", "max-snippet", "max-image-preview", "max-video-preview"];
-
-/// `otherbot: noindex` speaks to another robot, up to the next name.
-fn robots_tag(value: &str, agent: &str, robots: &mut RobotsMeta) {
-    let mut ours = true;
-    for mut part in value.split(',') {
-        if let Some((name, rest)) = part.split_once(':') {
-            let name = name.trim();
-            let is_name = !name.contains(char::is_whitespace)
-                && !WITH_VALUE.iter().any(|directive| name.eq_ignore_ascii_case(directive));
-            if is_name {
-                ours = name.eq_ignore_ascii_case(agent);
-                part = rest;
-            }
-        }
-        if ours {
-            robots.read(part);
-        }
-    }
-}
-
-/// The target of `Link: <URL>; rel="canonical"`.
-fn canonical_link(value: &str) -> Option<&str> {
-    value.split('<').skip(1).find_map(|link| {
-        let (href, parameters) = link.split_once('>')?;
-        let canonical = parameters.split(';').any(|parameter| {
-            let (name, value) = parameter.split_once('=').unwrap_or_default();
-            let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
-            name.trim().eq_ignore_ascii_case("rel")
-                && value.split_whitespace().any(|word| word.eq_ignore_ascii_case("canonical"))
-        });
-        canonical.then_some(href.trim())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_robots_tag_speaks_to_all_or_to_the_robot_that_it_names() {
-        for (value, noindex, nofollow) in [
-            ("noindex", true, false),
-            ("max-snippet:-1, noindex", true, false),
-            ("max-image-preview:large, max-snippet:-1, noindex, nofollow", true, true),
-            ("unavailable_after: Wed, 25 Jun 2010 15:00:00 PST, noindex", true, false),
-            ("otherbot: noindex, nofollow", false, false),
-            ("Hapax: nofollow, otherbot: noindex", false, true),
-            ("otherbot: noindex, hapax: nofollow", false, true),
-        ] {
-            let mut robots = RobotsMeta::default();
-            robots_tag(value, "hapax", &mut robots);
-            assert_eq!((robots.noindex, robots.nofollow), (noindex, nofollow), "{value}");
-        }
-    }
 
     #[test]
     fn frontier_and_decision_call_a_site_the_same() {
