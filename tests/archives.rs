@@ -143,3 +143,55 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     let quoted = |text: &str| format!("\"{text}\"");
     assert_eq!(skipped, expected.map(|(url, reason)| (quoted(url), quoted(reason))), "{said}");
 }
+
+#[test]
+fn what_is_larger_than_a_body_may_be_or_has_no_address_is_named_and_the_rest_goes_on() {
+    let bench = Bench::new();
+    let path = bench.path("forged.warc");
+    let prose = |bytes: usize| {
+        let text = prose(7, 12);
+        format!("<p>{}</p>", text.repeat(bytes / text.len() + 1)).into_bytes()
+    };
+    let (larger, endless) = (prose(3 << 19), prose(3 << 20));
+    let records = [
+        answer("http://a.example/larger", "", &larger),
+        answer("http://a.example/chunked", "Transfer-Encoding: chunked\r\n", &chunked(&larger)),
+        answer("http://a.example/identity", "Content-Encoding: identity\r\n", &larger),
+        record("resource", "http://a.example/resource", "text/html", &larger),
+        answer("http://a.example/endless", "", &endless),
+        record("resource", "http://a.example/endless-resource", "text/html", &endless),
+        answer("no address", "", &page(1)),
+        record("response", "", "application/http; msgtype=response", b"HTTP/1.1 200 OK\r\n\r\n"),
+        answer("http://a.example/2", "", &page(2)),
+    ];
+    std::fs::write(&path, records.concat()).unwrap();
+    let mut command = crawl();
+    command.arg("pages").arg(&path).args(["--max-body", "1MiB"]).arg("--data").arg(bench.data());
+    let output = command.output().unwrap();
+    let said = text(&output.stdout) + &text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(bench.summary()["pages"]["indexed"], 1, "{said}");
+    let skipped: Vec<(String, String)> = bench
+        .log("skipped.jsonl")
+        .iter()
+        .map(|line| {
+            let field = |name: &str| line[name].as_str().unwrap().to_owned();
+            (field("url").replace("http://a.example/", ""), field("reason"))
+        })
+        .collect();
+    let expected = [
+        ("larger", "too-large"),
+        ("chunked", "too-large"),
+        ("identity", "too-large"),
+        ("resource", "too-large"),
+        ("endless", "too-large"),
+        ("endless-resource", "too-large"),
+        ("no address", "protocol"),
+        ("", "protocol"),
+    ];
+    assert_eq!(
+        skipped,
+        expected.map(|(url, reason)| (url.to_owned(), reason.to_owned())),
+        "{said}"
+    );
+}

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
+use bytes::Bytes;
 use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
-use hapax_fetch::{Response, decode_body_within};
+use hapax_fetch::{Response, decode_bytes_within};
 use url::Url;
 
 use super::input::{read_file, read_line};
@@ -22,8 +23,13 @@ use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{duration, escape, number};
 use crate::settings::Settings;
 
-/// Of a larger WARC record nothing is read: it holds no page.
+/// Of a larger WARC record nothing is read, whatever `--max-body` is.
 const MAX_RECORD: u64 = 256 << 20;
+/// What a record may have beside a body: its head, and the sizes of chunks.
+const RECORD_ROOM: u64 = 1 << 20;
+
+/// Characters that are told of an address that is none.
+const MAX_TARGET: usize = 2048;
 
 /// Pages that are extracted at a time, on all cores; committed in their order.
 const CHUNK: usize = 128;
@@ -196,7 +202,9 @@ impl Line {
     }
 
     fn warc(&mut self, path: &Path) -> Result<()> {
-        let reader = File::open(path).and_then(|file| Reader::new(file, MAX_RECORD));
+        let max_body = self.fetched.max_body;
+        let most = (max_body as u64).saturating_add(RECORD_ROOM).min(MAX_RECORD);
+        let reader = File::open(path).and_then(|file| Reader::new(file, most));
         let mut reader = match reader {
             Ok(reader) => reader,
             Err(error) => return self.report(path, &error.to_string()),
@@ -231,50 +239,71 @@ impl Line {
             let time = time.unwrap_or_else(SystemTime::now);
             let target = record.header("warc-target-uri").unwrap_or_default();
             // Some writers put the address in angle brackets.
-            let Ok(url) = Url::parse(target.trim_matches(['<', '>'])) else { continue };
+            let target = target.trim_matches(['<', '>']);
+            let Ok(url) = Url::parse(target) else {
+                let target: String = target.chars().take(MAX_TARGET).collect();
+                self.skip(&target, "protocol", "the record names no address that can be read")?;
+                continue;
+            };
             if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
                 // Look-ups of names, the archiver's own logs.
-                self.skip(&url, "protocol", "the record is of no page")?;
+                self.skip(url.as_str(), "protocol", "the record is of no page")?;
                 continue;
             }
             if url.path() == "/robots.txt" {
                 // Other crawlers archive it with the pages.
-                self.skip(&url, "content-type", "rules for robots, no page")?;
+                self.skip(url.as_str(), "content-type", "rules for robots, no page")?;
                 continue;
             }
+            // Its block was not read.
+            let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
+            if let Some(length) = length.filter(|length| *length > most) {
+                self.skip(url.as_str(), "too-large", &format!("a record of {length} bytes"))?;
+                continue;
+            }
+            let content_type = record.header("content-type").unwrap_or_default().to_owned();
+            let block = Bytes::from(record.block);
             if resource {
-                let content_type = record.header("content-type").unwrap_or_default().to_owned();
-                let response = response(&url, &content_type, record.block);
+                if block.len() > max_body {
+                    self.skip(url.as_str(), "too-large", &format!("over {max_body} bytes"))?;
+                    continue;
+                }
+                let response = response(&url, &content_type, block);
                 self.add(url, response, time, None)?;
                 continue;
             }
-            let Some((status, headers, raw)) = http_parts(&record.block) else {
-                self.skip(&url, "protocol", "the record holds no HTTP response")?;
+            let Some((status, headers, raw)) = http_parts(&block) else {
+                self.skip(url.as_str(), "protocol", "the record holds no HTTP response")?;
                 continue;
             };
+            // A part of the block, not a copy.
+            let raw = block.slice(block.len().saturating_sub(raw.len())..);
             if status != 200 {
-                self.skip(&url, "http-other", &format!("status {status}"))?;
+                self.skip(url.as_str(), "http-other", &format!("status {status}"))?;
                 continue;
             }
             let header = |name: &str| {
                 let (_, value) = headers.iter().find(|(header, _)| header == name)?;
                 Some(String::from_utf8_lossy(value).into_owned())
             };
-            let raw = if header("transfer-encoding").is_some_and(|t| t.contains("chunked")) {
-                dechunk(raw).unwrap_or_else(|| raw.to_vec())
-            } else {
-                raw.to_vec()
+            let raw = match header("transfer-encoding").is_some_and(|t| t.contains("chunked")) {
+                true => dechunk(&raw).map_or(raw, Bytes::from),
+                false => raw,
             };
+            if raw.len() > max_body {
+                self.skip(url.as_str(), "too-large", &format!("over {max_body} bytes"))?;
+                continue;
+            }
             let encoding = header("content-encoding").unwrap_or_default();
-            let body = match decode_body_within(&raw, &encoding, &self.fetched) {
+            let body = match decode_bytes_within(&raw, &encoding, &self.fetched) {
                 Ok(body) => body,
                 Err(error) => {
-                    self.skip(&url, error.reason(), &error.to_string())?;
+                    self.skip(url.as_str(), error.reason(), &error.to_string())?;
                     continue;
                 }
             };
-            let mut response = Response::stored(url.clone(), status, headers, raw.into());
-            response.body = body.into();
+            let mut response = Response::stored(url.clone(), status, headers, raw);
+            response.body = body;
             self.add(url, response, time, None)?;
         }
     }
@@ -376,16 +405,16 @@ impl Line {
                 }
                 Err(unread) => {
                     let Some(Stored { url, .. }) = chunk.get(index) else { continue };
-                    self.skip(url, unread.reason, &unread.detail)?;
+                    self.skip(url.as_str(), unread.reason, &unread.detail)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn skip(&mut self, url: &Url, reason: &str, detail: &str) -> Result<()> {
+    fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
         self.skipped += 1;
-        self.committer.skip(url.as_str(), reason, detail)
+        self.committer.skip(url, reason, detail)
     }
 
     fn report(&mut self, path: &Path, what: &str) -> Result<()> {
@@ -399,12 +428,13 @@ impl Line {
 }
 
 /// A response for a page that never had one.
-fn response(url: &Url, content_type: &str, body: Vec<u8>) -> Response {
+fn response(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
+    let body = body.into();
     let headers = vec![
         ("content-type".to_owned(), content_type.as_bytes().to_vec()),
         ("content-length".to_owned(), body.len().to_string().into_bytes()),
     ];
-    Response::stored(url.clone(), 200, headers, body.into())
+    Response::stored(url.clone(), 200, headers, body)
 }
 
 /// Undoes chunked transfer coding, which some crawlers leave in their records.

@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use bytes::Bytes;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
 use crate::error::{Error, Kind};
@@ -21,9 +22,41 @@ pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
 /// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
 ///
 /// # Errors
-/// [`Kind::Bomb`] or [`Kind::Encoding`].
+/// [`Kind::Bomb`] or [`Kind::Encoding`]; [`Kind::TooLarge`] if nothing is encoded.
 pub fn decode_body_within(raw: &[u8], encoding: &str, limits: &Limits) -> Result<Vec<u8>, Error> {
     decode_up_to(raw, encoding, limits, usize::MAX).map(Option::unwrap_or_default)
+}
+
+/// The same, without a copy where nothing is encoded.
+///
+/// # Errors
+/// As [`decode_body_within`].
+pub fn decode_bytes_within(raw: &Bytes, encoding: &str, limits: &Limits) -> Result<Bytes, Error> {
+    if is_plain(encoding) {
+        within(raw, limits)?;
+        return Ok(raw.clone());
+    }
+    decode_body_within(raw, encoding, limits).map(Bytes::from)
+}
+
+/// Encodings that change something, in the order in which they were applied.
+fn layers(encoding: &str) -> impl Iterator<Item = &str> {
+    let is_plain = |layer: &&str| PLAIN.iter().any(|plain| layer.eq_ignore_ascii_case(plain));
+    encoding.split(',').map(str::trim).filter(move |layer| !layer.is_empty() && !is_plain(layer))
+}
+
+/// Whether it changes nothing.
+pub(crate) fn is_plain(encoding: &str) -> bool {
+    layers(encoding).next().is_none()
+}
+
+/// A body as it is counts as one that was decoded.
+fn within(raw: &[u8], limits: &Limits) -> Result<(), Error> {
+    if raw.len() <= limits.max_body {
+        return Ok(());
+    }
+    let what = format!("{} bytes, over {}", raw.len(), limits.max_body);
+    Err(Error::new(Kind::TooLarge, what))
 }
 
 /// The same, or `None` as soon as there are more than `most` bytes of it.
@@ -34,11 +67,7 @@ pub(crate) fn decode_up_to(
     most: usize,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut body: Option<Vec<u8>> = None;
-    let layers: Vec<&str> = encoding
-        .split(',')
-        .map(str::trim)
-        .filter(|e| !e.is_empty() && !PLAIN.iter().any(|plain| e.eq_ignore_ascii_case(plain)))
-        .collect();
+    let layers: Vec<&str> = layers(encoding).collect();
     if layers.len() > limits.max_encodings {
         return Err(Error::new(
             Kind::Bomb,
@@ -52,7 +81,11 @@ pub(crate) fn decode_up_to(
             return Ok(None);
         }
     }
-    Ok(Some(body.unwrap_or_else(|| raw.to_vec())))
+    if let Some(body) = body {
+        return Ok(Some(body));
+    }
+    within(raw, limits)?;
+    Ok(Some(raw.to_vec()))
 }
 
 fn one(
@@ -146,6 +179,17 @@ mod tests {
         assert_eq!(decode(&zlib.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(&raw.finish().unwrap(), "deflate", &limits).unwrap(), TEXT);
         assert_eq!(decode(TEXT, "identity", &limits).unwrap(), TEXT);
+        // What is not encoded has the same limit, and is not copied.
+        assert_eq!(decode(TEXT, "identity", &small).unwrap_err().kind(), Kind::TooLarge);
+        let raw = Bytes::from_static(TEXT);
+        for none in ["", "identity, none"] {
+            let same = decode_bytes_within(&raw, none, &limits).unwrap();
+            assert_eq!(same.as_ptr(), raw.as_ptr());
+            let error = decode_bytes_within(&raw, none, &small).unwrap_err();
+            assert_eq!(error.kind(), Kind::TooLarge);
+        }
+        let gz_bytes = Bytes::from(gz.clone());
+        assert_eq!(decode_bytes_within(&gz_bytes, "gzip", &limits).unwrap(), TEXT);
         // A cut stream gives its beginning, or nothing.
         let cut = decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default();
         assert!(TEXT.starts_with(&cut));

@@ -28,7 +28,7 @@ mod tls;
 pub mod warc;
 
 pub use client::{Fetcher, Options, Validators, host_and_port};
-pub use decode::{decode_body, decode_body_within};
+pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use limits::Limits;
