@@ -4,7 +4,10 @@ use std::collections::HashMap;
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
+
+use hapax_frontier::{DiskFrontier, Frontier, Options, host_key};
+use url::Url;
 
 use crate::fetching::{article, plain, reasons};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
@@ -79,6 +82,55 @@ fn robots_txt_is_asked_for_once_a_day_and_an_old_copy_holds_while_it_cannot_be_r
     let output = bench.crawl(&[server.url("/")], &[]);
     assert_eq!((code(&output), server.asked().len()), (4, before), "{}", text(&output.stdout));
     assert_eq!(reasons(&bench, &server).get("/").map(String::as_str), Some("robots-unreachable"));
+}
+
+#[test]
+fn a_copy_is_used_for_a_day_from_its_own_time_on_and_not_from_the_start_of_the_run() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path.strip_prefix("/p").and_then(|n| n.parse::<u64>().ok()) {
+            _ if path == "/robots.txt" => plain("User-agent: *\nDisallow: /no\n"),
+            Some(n) if n < 9 => html(format!("<p>{}</p><a href=/p{}>n</a>", prose(n, 9), n + 1)),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = crawl_of([&server]);
+    assert_eq!(times(&server, "/robots.txt"), 1);
+    // It becomes a day old in the midst of the next run.
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+    let copy = [&(now - 24 * 60 * 60 + 4).to_le_bytes()[..], b"User-agent: *\n"].concat();
+    let frontier = DiskFrontier::open(&bench.data().join("frontier"), Options::default()).unwrap();
+    let host = host_key(&Url::parse(&server.url("/")).unwrap());
+    frontier.note(&host, "robots", copy);
+    frontier.commit(&frontier.payload().unwrap()).unwrap();
+    drop(frontier);
+    let output = bench.crawl(&[server.url("/p0")], &["--delay", "1s"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(server.asked().contains(&"/p8".to_owned()), "{:?}", server.asked());
+    assert_eq!(times(&server, "/robots.txt"), 2, "asked for again when it was a day old");
+}
+
+#[test]
+fn a_chain_of_redirects_to_the_rules_is_as_slow_as_everything_else() {
+    let at = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = Arc::clone(&at);
+    let server = site(move |path| {
+        seen.lock().unwrap().push(Instant::now());
+        match path {
+            "/robots.txt" => redirect("/one"),
+            "/one" => redirect("/two"),
+            "/two" => plain(FORBIDS),
+            _ => missing(),
+        }
+    });
+    let bench = Bench::new();
+    let flags = ["--delay", "700ms", "--no-sitemaps"];
+    let output = bench.crawl(&[server.url("/")], &flags);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(of_no(&bench, &server).as_deref(), Some("robots"));
+    let at = at.lock().unwrap();
+    let waits: Vec<_> = at.windows(2).map(|pair| pair[1].duration_since(pair[0])).collect();
+    assert!(waits.len() >= 2 && waits[..2].iter().all(|wait| wait.as_millis() >= 700), "{waits:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_fetch::{Fetcher, Robots, RobotsAnswer, fetch_robots};
+use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{DiskFrontier, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
@@ -182,7 +182,7 @@ impl Judge {
             .and_then(|frontier| remembered_robots(frontier, &host).ok().flatten());
         let (from, text) = match kept {
             Some((age, text)) => (format!("as of {} ago", duration(age)), text),
-            None => match self.runtime.block_on(fetch_robots(&self.fetcher, url)) {
+            None => match self.runtime.block_on(fetch_robots(&self.fetcher, url, ROBOTS_PAUSE)) {
                 RobotsAnswer::Text(text) => ("fetched now".to_owned(), text),
                 RobotsAnswer::Unreachable(why, _) => {
                     report.say("robots.txt", format!("unreachable: {why}"));

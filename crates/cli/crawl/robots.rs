@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use hapax_fetch::{Robots, RobotsAnswer, fetch_robots};
+use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{Entry, Lease, UrlKey, UrlLimits, host_key, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
@@ -15,7 +15,9 @@ use super::fetch::Shared;
 pub(crate) const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
 /// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
 const VALID: Duration = Duration::from_secs(24 * 60 * 60);
-/// All tries together.
+/// An old copy that stands for a file out of reach does so for so long; then it is asked for again.
+const AGAIN: Duration = Duration::from_secs(60 * 60);
+/// All tries together, beside the pauses of one chain of redirects.
 const WITHIN: Duration = Duration::from_secs(20);
 /// Tries, and how long each waits.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
@@ -34,7 +36,25 @@ pub(crate) enum HostRule {
     TooSlow(Duration),
 }
 
-type Cell = Arc<OnceCell<HostRule>>;
+/// What was found, and how long it holds: from the file's own age on, not from when it was loaded.
+#[derive(Clone, Debug)]
+struct Found {
+    rule: HostRule,
+    until: Instant,
+}
+
+impl Found {
+    fn holds_for(rule: HostRule, time: Duration) -> Self {
+        Self { rule, until: Instant::now() + time }
+    }
+}
+
+type Cell = Arc<OnceCell<Found>>;
+
+/// Whether it may be used; also one that nobody has filled yet.
+fn holds(cell: &Cell) -> bool {
+    cell.get().is_none_or(|found| Instant::now() < found.until)
+}
 
 /// The rules of each host, as far as they were needed.
 #[derive(Debug, Default)]
@@ -46,7 +66,7 @@ pub(super) struct HostRules {
     elsewhere: Mutex<Vec<Url>>,
 }
 
-type Cells = HashMap<String, (Instant, Cell)>;
+type Cells = HashMap<String, Cell>;
 
 #[derive(Debug, Default)]
 struct Held {
@@ -58,29 +78,26 @@ struct Held {
 impl Held {
     fn cell(&mut self, host: &str) -> Cell {
         if self.hosts.len() >= MAX_HOSTS {
-            for (host, (since, cell)) in std::mem::take(&mut self.hosts) {
-                match cell.get() {
+            for (host, cell) in std::mem::take(&mut self.hosts) {
+                match cell.get().map(|found| &found.rule) {
                     // The frontier remembers the files.
                     Some(HostRule::Rules(_)) => {}
-                    Some(_) => drop(self.without.insert(host, (since, cell))),
-                    None => drop(self.hosts.insert(host, (since, cell))),
+                    Some(_) => drop(self.without.insert(host, cell)),
+                    None => drop(self.hosts.insert(host, cell)),
                 }
             }
             if self.without.len() >= 100 * MAX_HOSTS {
                 self.without.clear();
             }
         }
-        if let Some((since, cell)) = self.without.get(host)
-            && since.elapsed() <= VALID
-        {
+        if let Some(cell) = self.without.get(host).filter(|cell| holds(cell)) {
             return Arc::clone(cell);
         }
-        let fresh = || (Instant::now(), Cell::default());
-        let entry = self.hosts.entry(host.to_owned()).or_insert_with(fresh);
-        if entry.0.elapsed() > VALID {
-            *entry = fresh();
+        let cell = self.hosts.entry(host.to_owned()).or_default();
+        if !holds(cell) {
+            *cell = Cell::default();
         }
-        Arc::clone(&entry.1)
+        Arc::clone(cell)
     }
 }
 
@@ -113,45 +130,56 @@ impl HostRules {
             asked = true;
             rule(shared, lease)
         });
-        let rule = asking.await.clone();
+        let rule = asking.await.rule.clone();
         (rule, !known && !asked)
     }
 }
 
-async fn rule(shared: &Shared, lease: &Lease) -> HostRule {
+async fn rule(shared: &Shared, lease: &Lease) -> Found {
     let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
     let kept = kept.as_deref().and_then(read_note);
     if let Some((age, text)) = kept
         && age < VALID
     {
-        return apply(shared, lease, text);
+        return Found::holds_for(apply(shared, lease, text), VALID.saturating_sub(age));
     }
-    let tries = tokio::time::timeout(WITHIN, ask(shared, lease)).await;
+    // What the old copy asked for is not less to be waited.
+    let old = kept.and_then(|(_, text)| Robots::parse(text, &shared.agent).crawl_delay);
+    let pause = shared.delay.max(old.unwrap_or_default().min(MAX_CRAWL_DELAY));
+    let within = time_of_all_tries(pause);
+    let tries = tokio::time::timeout(within, ask(shared, lease, pause)).await;
     let why =
-        match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", WITHIN.as_secs()))) {
+        match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", within.as_secs()))) {
             Ok(rule) => {
                 if matches!(rule, HostRule::Rules(_)) {
                     // The next request to the host is one more.
                     tokio::time::sleep(shared.delay).await;
                 }
-                return rule;
+                return Found::holds_for(rule, VALID);
             }
             Err(why) => why,
         };
     // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
     match kept {
-        Some((_, text)) => apply(shared, lease, text),
-        None => HostRule::Unreachable(why),
+        Some((_, text)) => Found::holds_for(apply(shared, lease, text), AGAIN),
+        None => Found::holds_for(HostRule::Unreachable(why), VALID),
     }
 }
 
-/// Asks for the file, a few times; the reason why it could not be had.
-async fn ask(shared: &Shared, lease: &Lease) -> Result<HostRule, String> {
+/// The pauses count: a chain of redirects would else never come to its end where they are long.
+fn time_of_all_tries(pause: Duration) -> Duration {
+    WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
+}
+
+/// Asks for the file, a few times and with a `pause` between any two requests; the reason why it could
+/// not be had.
+async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule, String> {
     let mut last = String::new();
     let mut asked = Duration::ZERO;
-    for wait in WAITS {
-        tokio::time::sleep(wait.max(asked)).await;
-        match fetch_robots(&shared.fetcher, &lease.entry.url).await {
+    for (before, wait) in WAITS.into_iter().enumerate() {
+        let pause_before = if before == 0 { Duration::ZERO } else { pause };
+        tokio::time::sleep(wait.max(asked).max(pause_before)).await;
+        match fetch_robots(&shared.fetcher, &lease.entry.url, pause).await {
             RobotsAnswer::Text(text) => {
                 let mut note = seconds_now().to_le_bytes().to_vec();
                 note.extend(&text);
@@ -242,4 +270,29 @@ pub(crate) fn remembered(
 
 fn seconds_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_of_redirects_with_long_pauses_fits_into_the_time_of_all_tries() {
+        assert_eq!(time_of_all_tries(Duration::ZERO), WITHIN);
+        let pause = Duration::from_secs(10);
+        let chain = pause * MAX_ROBOTS_REDIRECTS;
+        assert!(time_of_all_tries(pause) >= chain + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_was_found_is_looked_for_again_when_its_own_time_is_over() {
+        let mut held = Held::default();
+        let cell = held.cell("a");
+        assert!(Arc::ptr_eq(&cell, &held.cell("a")), "nobody has filled it yet");
+        cell.set(Found::holds_for(HostRule::Refused, VALID)).unwrap();
+        assert!(Arc::ptr_eq(&cell, &held.cell("a")));
+        let old = held.cell("b");
+        old.set(Found::holds_for(HostRule::Refused, Duration::ZERO)).unwrap();
+        assert!(!Arc::ptr_eq(&old, &held.cell("b")));
+    }
 }

@@ -34,5 +34,5 @@ pub use guard::AddressGuard;
 pub use limits::Limits;
 pub use headers::{canonical_link, robots_directives};
 pub use response::Response;
-pub use robots::{Robots, RobotsAnswer, fetch_robots};
+pub use robots::{MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

@@ -13,7 +13,9 @@ const MAX_RULES: usize = 20_000;
 const MAX_CLEAN: usize = 256;
 const MAX_SITEMAPS: usize = 100;
 /// RFC 9309, 2.3.1.2: at least five consecutive redirects are followed.
-const MAX_REDIRECTS: usize = 5;
+pub const MAX_ROBOTS_REDIRECTS: u32 = 5;
+/// What is waited before each redirect of a robots.txt where nothing else is known of the hosts.
+pub const ROBOTS_PAUSE: Duration = Duration::from_secs(1);
 
 /// The rules of one host for one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,11 +168,18 @@ impl Robots {
 
 /// Fetches the robots.txt of a URL's host: its text, which is empty where there is none, or why
 /// there is no answer.
-pub async fn fetch_robots(fetcher: &Fetcher, url: &Url) -> RobotsAnswer {
+///
+/// Before each redirect it waits for `pause`, the delay between requests ([`ROBOTS_PAUSE`] where there
+/// is none): the next request may go to the same host, or to one that a stranger chose. So it takes up
+/// to [`MAX_ROBOTS_REDIRECTS`] pauses.
+pub async fn fetch_robots(fetcher: &Fetcher, url: &Url, pause: Duration) -> RobotsAnswer {
     let Ok(mut at) = url.join("/robots.txt") else {
         return RobotsAnswer::Unreachable("no robots.txt address".into(), None);
     };
-    for _ in 0..=MAX_REDIRECTS {
+    for hop in 0..=MAX_ROBOTS_REDIRECTS {
+        if hop > 0 {
+            tokio::time::sleep(pause).await;
+        }
         let response = match fetcher.get_robots(&at).await {
             Ok(response) => response,
             Err(error) if error.kind() == Kind::PrivateAddress => return RobotsAnswer::Refused,
