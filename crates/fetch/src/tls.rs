@@ -62,3 +62,7 @@ impl ServerCertVerifier for Anyone {
         self.0.signature_verification_algorithms.supported_schemes()
     }
 }
+
+#[cfg(test)]
+#[path = "tls_tests.rs"]
+mod tests;
