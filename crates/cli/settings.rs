@@ -117,7 +117,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_PROXY", value_name = "URL", help_heading = "Safety")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) proxy: Option<String>,
-    /// Send this header to the seeds' hosts, and to no other (repeatable)
+    /// Send this header to the seeds' hosts, by their scheme and port, and to no other (repeatable)
     #[arg(long, env = "HAPAX_HEADER", value_delimiter = LINE, value_name = "NAME:VALUE", help_heading = "Requests")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) header: Option<Vec<String>>,
@@ -494,7 +494,7 @@ impl Settings {
             proxy: proxy.transpose()?,
             insecure: Self::list(&self.insecure).cloned().collect(),
             headers: Self::list(&self.header).map(header).collect::<Result<_>>()?,
-            header_hosts: seeds.iter().map(hapax_fetch::host_and_port).collect(),
+            header_origins: seeds.iter().map(hapax_fetch::origin).collect(),
             cookies: self.cookies == Some(true),
         })
     }

@@ -100,6 +100,8 @@ const MAX_SPELLINGS: u8 = 3;
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What could be the last page of a budget is waited for in steps of this.
 const BUDGET_WAIT: Duration = Duration::from_millis(50);
+/// What found no place among our own large bodies is asked for again after this.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// What is said of the page that was one too many.
 const GIVEN_UP: &str = "; the host is given up for this run";
 /// Under this name the frontier remembers by what a stored copy is known.
@@ -311,6 +313,10 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
 
 /// A request that gave no response.
 fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Error) -> Message {
+    if error.is_ours() {
+        shared.frontier.put_back(lease, BUSY_WAIT, Instant::now());
+        return Message::Again { down: None };
+    }
     if error.is_transient() {
         if lease.attempts < MAX_ATTEMPTS {
             return retry(shared, lease, None, true);

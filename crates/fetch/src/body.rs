@@ -2,12 +2,13 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::decode::{decode_body_within, decode_up_to};
+use crate::decode::{decode_body_within, decode_up_to, is_plain};
 use crate::error::{Error, Kind, translate};
 use crate::limits::{LARGE_BODY, Limits};
 
@@ -22,6 +23,17 @@ pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 pub(crate) struct Bodies {
     limits: Limits,
     large: Arc<Semaphore>,
+    /// Bodies that wait for a permit.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// One of those that wait, until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
 }
 
 /// The time that a request takes: what it waits for other requests does not count.
@@ -60,7 +72,8 @@ impl Clock {
 
 impl Bodies {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { large: Arc::new(Semaphore::new(limits.large_bodies.max(1))), limits }
+        let large = Arc::new(Semaphore::new(limits.large_bodies.max(1)));
+        Self { large, limits, waiting: Arc::default() }
     }
 
     /// Reads the body as it comes, up to `max` bytes; beyond them it is cut, or an error.
@@ -90,13 +103,16 @@ impl Bodies {
                 let since = Instant::now();
                 permit = Some(self.permit().await?);
                 clock.waited += since.elapsed();
+                // How quickly its beginning came says nothing about how long it will hold the permit.
+                from = (clock.took(), raw.len());
             }
             // Over one piece of time after another: who came so far quickly and then drips would keep
             // others from a permit.
             let took = clock.took().saturating_sub(from.0);
             if took > self.limits.slow_after && whole != Some(raw.len() as u64) {
                 let came = raw.len() - from.1;
-                if (came as f64) < self.limits.min_rate as f64 * took.as_secs_f64() {
+                let rate = self.least_rate(permit.is_some());
+                if (came as f64) < rate as f64 * took.as_secs_f64() {
                     let what = format!("{came} bytes in {} s: too slow", took.as_secs());
                     return Err(Error::new(Kind::Timeout, what));
                 }
@@ -106,6 +122,14 @@ impl Bodies {
         // What has grown by doubling would be held up to twice as long as a page is worked on.
         raw.shrink_to_fit();
         Ok((Bytes::from(raw), permit))
+    }
+
+    /// Bytes a second that a body must come in with. Who sends a little more than a large body's
+    /// beginning and then drips could else keep others from its permit for the whole of a request.
+    fn least_rate(&self, has_permit: bool) -> usize {
+        let Limits { min_rate, large_rate, .. } = self.limits;
+        let is_wanted = has_permit && self.waiting.load(Relaxed) > 0;
+        if is_wanted { min_rate.max(large_rate) } else { min_rate }
     }
 
     /// Undoes the Content-Encoding, if there is one. What becomes large waits for a permit before it is decoded:
@@ -119,6 +143,9 @@ impl Bodies {
         let Some(encoding) = encoding.filter(|_| !raw.is_empty()) else {
             return Ok((raw.clone(), permit));
         };
+        if is_plain(&encoding) {
+            return Ok((raw.clone(), permit));
+        }
         let permit = match permit {
             Some(permit) => permit,
             None => match decode_up_to(raw, &encoding, &self.limits, LARGE_BODY)? {
@@ -135,12 +162,22 @@ impl Bodies {
         decoded.await.map_err(|error| Error::new(Kind::Encoding, error.to_string()))?
     }
 
-    /// What a large body holds as long as it is in memory.
+    /// What a large body holds as long as it is in memory. That there is none for so long is never the
+    /// fault of the host that waits.
     pub(crate) async fn permit(&self) -> Result<OwnedSemaphorePermit, Error> {
+        if let Ok(permit) = Arc::clone(&self.large).try_acquire_owned() {
+            return Ok(permit);
+        }
+        self.waiting.fetch_add(1, Relaxed);
+        let _waiting = Waiting(&self.waiting);
         let permit = Arc::clone(&self.large).acquire_owned();
         match tokio::time::timeout(self.limits.total_timeout, permit).await {
             Ok(Ok(permit)) => Ok(permit),
-            _ => Err(Error::new(Kind::Timeout, "too many large bodies at a time")),
+            _ => Err(Error::new(Kind::Busy, "too many large bodies at a time")),
         }
     }
 }
+
+#[cfg(test)]
+#[path = "body_tests.rs"]
+mod tests;

@@ -10,6 +10,7 @@ use reqwest::header::{
 use url::{Host, Url};
 
 use crate::body::{Bodies, Clock};
+use crate::cookies::Jar;
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
@@ -35,11 +36,13 @@ pub struct Options {
     pub proxy: Option<Url>,
     /// Hosts (`a.example`, without port) whose certificates are not verified.
     pub insecure: Vec<String>,
-    /// Further headers, and the hosts (with port, as in [`Url`]) that get them: never any other.
+    /// Further headers: what they say may be a secret.
     pub headers: Vec<(String, String)>,
-    /// See `headers`.
-    pub header_hosts: Vec<String>,
-    /// Keep cookies and send them back, in memory, to the host they came from.
+    /// Who gets them, as [`origin`] writes it: never any other host or port, and nobody in clear text
+    /// who is named with https.
+    pub header_origins: Vec<String>,
+    /// Keep cookies and send them back, in memory, to the host they came from, whatever Domain they name;
+    /// at most 50 of 4 KiB a host, of the last 10,000 hosts, and 64 MiB in all.
     pub cookies: bool,
 }
 
@@ -58,7 +61,7 @@ pub struct Fetcher {
     proxied: bool,
     resolver: GuardedResolver,
     headers: Arc<HeaderMap>,
-    header_hosts: Arc<[String]>,
+    header_origins: Arc<[String]>,
     /// Whether what hosts set as cookies may stand for a person.
     personal: bool,
     bodies: Bodies,
@@ -82,11 +85,16 @@ impl Fetcher {
     pub fn new(options: Options) -> Result<Self, Error> {
         let guard = Arc::new(options.guard.clone());
         let proxy = options.proxy.as_ref().and_then(Url::host_str).map(str::to_owned);
-        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy);
-        let verified = client(&options, &resolver, true)?;
+        let dns_timeout = options.limits.dns_timeout;
+        let resolver = GuardedResolver::new(Arc::clone(&guard), proxy, dns_timeout);
+        let jar = options.cookies.then(Arc::<Jar>::default);
+        let verified = client(&options, &resolver, jar.as_ref(), true)?;
         let insecure = match options.insecure.is_empty() {
             true => None,
-            false => Some((client(&options, &resolver, false)?, options.insecure.into())),
+            false => {
+                let client = client(&options, &resolver, jar.as_ref(), false)?;
+                Some((client, options.insecure.into()))
+            }
         };
         let mut headers = HeaderMap::new();
         for (name, value) in &options.headers {
@@ -106,7 +114,7 @@ impl Fetcher {
             proxied: options.proxy.is_some(),
             resolver,
             headers: Arc::new(headers),
-            header_hosts: options.header_hosts.into(),
+            header_origins: options.header_origins.into(),
         })
     }
 
@@ -189,6 +197,7 @@ impl Fetcher {
         known: &Validators,
         wanted: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<Response, Error> {
+        let url = &bare(url);
         self.judge(url)?;
         let started = Instant::now();
         let mut clock = Clock::new(started);
@@ -282,9 +291,8 @@ impl Fetcher {
     }
 
     fn request(&self, url: &Url, known: &Validators) -> Result<reqwest::Request, Error> {
-        let mut request = self.client_for(url).get(url.clone());
-        let host = host_and_port(url);
-        if self.header_hosts.contains(&host) {
+        let mut request = self.client_for(url).get(bare(url));
+        if self.header_origins.contains(&origin(url)) {
             request = request.headers(HeaderMap::clone(&self.headers));
         }
         for (name, value) in
@@ -336,7 +344,24 @@ impl Fetcher {
     }
 }
 
-/// A host with its port, as [`Options::header_hosts`] names it: `a.example:80`.
+/// A URL as it is asked for. Who writes a link must not have a user and a password sent to whom they
+/// like, and a fragment is nobody's business.
+fn bare(url: &Url) -> Url {
+    let mut url = url.clone();
+    // They fail for a URL without a host, which has neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_fragment(None);
+    url
+}
+
+/// Scheme, host and port, as [`Options::header_origins`] names them: `https://a.example`, with the port
+/// where it is not the scheme's own.
+pub fn origin(url: &Url) -> String {
+    url.origin().ascii_serialization()
+}
+
+/// A host with its port: `a.example:80`.
 pub fn host_and_port(url: &Url) -> String {
     let port = url.port_or_known_default().unwrap_or_default();
     format!("{}:{port}", url.host_str().unwrap_or_default())
@@ -349,6 +374,7 @@ fn setup(error: String) -> Error {
 fn client(
     options: &Options,
     resolver: &GuardedResolver,
+    jar: Option<&Arc<Jar>>,
     verify: bool,
 ) -> Result<reqwest::Client, Error> {
     let mut headers = HeaderMap::new();
@@ -368,11 +394,13 @@ fn client(
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
         .http1_ignore_invalid_headers_in_responses(true)
-        .cookie_store(options.cookies)
         .default_headers(headers)
         .connect_timeout(options.limits.connect_timeout)
         .pool_max_idle_per_host(16)
         .pool_idle_timeout(IDLE);
+    if let Some(jar) = jar {
+        builder = builder.cookie_provider(Arc::clone(jar));
+    }
     if let Some(proxy) = proxy {
         let proxy = reqwest::Proxy::all(proxy.as_str());
         builder = builder.proxy(proxy.map_err(|error| setup(format!("proxy: {error}")))?);
@@ -388,3 +416,7 @@ fn private(url: &Url) -> Error {
 #[cfg(test)]
 #[path = "client_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "hops_tests.rs"]
+mod hops_tests;

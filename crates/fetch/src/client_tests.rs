@@ -35,7 +35,7 @@ async fn server(answer: impl Fn(&str) -> (String, Vec<u8>) + Send + Sync + 'stat
     Url::parse(&url).unwrap()
 }
 
-fn fetcher(url: &Url, options: Options) -> Fetcher {
+pub(super) fn fetcher(url: &Url, options: Options) -> Fetcher {
     let mut guard = AddressGuard::default();
     guard.allow_seed(url);
     Fetcher::new(Options { guard, user_agent: "test".into(), ..options }).unwrap()

@@ -26,6 +26,8 @@ pub enum Kind {
     Encoding,
     /// The response is no HTTP, or ended early.
     Protocol,
+    /// Our own places for large bodies were taken by others all the time.
+    Busy,
 }
 
 /// Why a request gave no response.
@@ -58,12 +60,20 @@ impl Error {
             Kind::Bomb => "bomb",
             Kind::Encoding => "encoding",
             Kind::Protocol => "protocol",
+            Kind::Busy => "busy",
         }
     }
 
     /// Whether another try may succeed.
     pub const fn is_transient(&self) -> bool {
-        matches!(self.kind, Kind::Connect | Kind::Timeout | Kind::Protocol | Kind::Dns)
+        let passing =
+            matches!(self.kind, Kind::Connect | Kind::Timeout | Kind::Protocol | Kind::Dns);
+        passing || self.is_ours()
+    }
+
+    /// Whether the host did nothing wrong: it should be asked again, and not be blamed.
+    pub const fn is_ours(&self) -> bool {
+        matches!(self.kind, Kind::Busy)
     }
 }
 

@@ -14,11 +14,12 @@ One hop of a polite crawler: a URL to a response, within limits, past an address
 
 mod body;
 mod client;
+mod cookies;
 mod decode;
 mod error;
 mod guard;
-mod idle;
 mod headers;
+mod idle;
 mod limits;
 mod resolver;
 mod response;
@@ -27,12 +28,12 @@ mod sitemap;
 mod tls;
 pub mod warc;
 
-pub use client::{Fetcher, Options, Validators, host_and_port};
+pub use client::{Fetcher, Options, Validators, host_and_port, origin};
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
-pub use limits::Limits;
 pub use headers::{canonical_link, robots_directives};
+pub use limits::Limits;
 pub use response::Response;
 pub use robots::{MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

@@ -21,6 +21,8 @@ pub struct Limits {
     pub large_bodies: usize,
     /// Connections that wait for another request, over all hosts. Default 512.
     pub max_idle_connections: usize,
+    /// Time in which a name must be resolved, whatever the system's resolver thinks of it. Default 10 s.
+    pub dns_timeout: Duration,
     /// Time to connect. Default 10 s.
     pub connect_timeout: Duration,
     /// Time between two pieces of a response. Default 15 s.
@@ -29,6 +31,9 @@ pub struct Limits {
     pub total_timeout: Duration,
     /// Bytes a second that a body must come in with, in each `slow_after`. Default 1,024.
     pub min_rate: usize,
+    /// Bytes a second that a body over 1 MiB must come in with, in each `slow_after`, while others wait
+    /// for its place among the `large_bodies`. Default 16 KiB.
+    pub large_rate: usize,
     /// How long a body may be slower than that, at a time. Default 10 s.
     pub slow_after: Duration,
 }
@@ -47,10 +52,12 @@ impl Default for Limits {
             max_headers: 8 << 10,
             large_bodies: 4,
             max_idle_connections: 512,
+            dns_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             total_timeout: Duration::from_secs(60),
             min_rate: 1024,
+            large_rate: 16 << 10,
             slow_after: Duration::from_secs(10),
         }
     }

@@ -25,20 +25,23 @@ pub(crate) struct GuardedResolver {
     pub(crate) guard: Arc<AddressGuard>,
     /// The proxy's own name may lead into a private network: a person chose it.
     pub(crate) proxy: Option<String>,
+    /// The system may take as long as it likes.
+    timeout: Duration,
     kept: Arc<Mutex<Kept>>,
-    /// What the system would answer, in tests.
+    /// What the system would answer, in tests; `None`: nothing, ever.
     #[cfg(test)]
-    script: Arc<Mutex<Vec<Vec<SocketAddr>>>>,
+    pub(crate) script: Arc<Mutex<Vec<Option<Vec<SocketAddr>>>>>,
 }
 
 /// Answers by name, and since when they are held.
 type Kept = HashMap<String, (Instant, Vec<SocketAddr>)>;
 
 impl GuardedResolver {
-    pub(crate) fn new(guard: Arc<AddressGuard>, proxy: Option<String>) -> Self {
+    pub(crate) fn new(guard: Arc<AddressGuard>, proxy: Option<String>, timeout: Duration) -> Self {
         Self {
             guard,
             proxy,
+            timeout,
             kept: Arc::default(),
             #[cfg(test)]
             script: Arc::default(),
@@ -52,9 +55,16 @@ impl GuardedResolver {
         {
             return Ok(found.clone());
         }
-        let found = self.look_up(name).await.map_err(|error| {
-            io::Error::new(io::ErrorKind::NotFound, format!("{DNS_FAILED}{name}: {error}"))
-        })?;
+        let failed = |why: String| {
+            io::Error::new(io::ErrorKind::NotFound, format!("{DNS_FAILED}{name}: {why}"))
+        };
+        let found = match tokio::time::timeout(self.timeout, self.look_up(name)).await {
+            Ok(found) => found.map_err(|error| failed(error.to_string()))?,
+            Err(_) => {
+                let within = self.timeout.as_secs_f64();
+                return Err(failed(format!("no name server answered within {within:.1} s")));
+            }
+        };
         let chosen = self.proxy.as_deref() == Some(name)
             || is_localhost(name) && self.guard.knows_localhost();
         let permitted = |address: &SocketAddr| chosen || self.guard.permits(address.ip());
@@ -74,8 +84,13 @@ impl GuardedResolver {
 
     async fn look_up(&self, name: &str) -> io::Result<Vec<SocketAddr>> {
         #[cfg(test)]
-        if let Some(answer) = self.script.lock().unwrap_or_else(PoisonError::into_inner).pop() {
-            return Ok(answer);
+        {
+            let answer = self.script.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            match answer {
+                Some(Some(answer)) => return Ok(answer),
+                Some(None) => std::future::pending::<()>().await,
+                None => {}
+            }
         }
         Ok(tokio::net::lookup_host((name, 0)).await?.collect())
     }
@@ -101,11 +116,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_changes_its_mind_is_never_dialled_inside() {
-        let resolver = GuardedResolver::new(Arc::new(AddressGuard::default()), None);
+        let day = Duration::from_secs(86_400);
+        let resolver = GuardedResolver::new(Arc::new(AddressGuard::default()), None, day);
         let (outside, inside) = ("93.184.215.14:0", "127.0.0.1:0");
         let parse = |list: &[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
         // Taken from the end: both at first, then only the one inside.
-        *resolver.script.lock().unwrap() = vec![parse(&[inside]), parse(&[inside, outside])];
+        *resolver.script.lock().unwrap() =
+            vec![Some(parse(&[inside])), Some(parse(&[inside, outside]))];
         let first = resolver.addresses("rebind.example").await.unwrap();
         assert_eq!(first, parse(&[outside]));
         // The answer is kept, so that nothing is asked again at once.
