@@ -175,8 +175,11 @@ impl FeatureKind {
     }
 }
 
-/// The constant weight of each kind of feature: data of a recipe.
+/// The constant weight of each kind of feature: data of a recipe. Read from a file, a kind that is not
+/// named has its default, and a name that is none is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Weights {
     /// Of a word or shingle of the text. Default 1.
     pub shingle: u32,
@@ -301,6 +304,40 @@ mod tests {
         let mut text = Simhash::new();
         text.add_kind(&weights, FeatureKind::Shingle, 77);
         assert_eq!(text.finish().bits(), 77);
+    }
+
+    /// They are part of every recipe that uses kinds: these must never change.
+    #[test]
+    fn golden_fingerprints_of_each_kind() {
+        let weights = Weights { shingle: 2, title: 3, heading: 5, image: 7, value: 11 };
+        let kinds = [
+            (FeatureKind::Shingle, 2, "0123456789abcdef"),
+            (FeatureKind::Title, 3, "be522264a81ef9b3"),
+            (FeatureKind::Heading, 5, "b82eabc882053eae"),
+            (FeatureKind::Image, 7, "07d35ac75f035fee"),
+            (FeatureKind::Value, 11, "5b1cd7eebcb42dc3"),
+        ];
+        let mut mixed = Simhash::new();
+        for (kind, weight, golden) in kinds {
+            assert_eq!(weights.of(kind), weight, "{kind:?}");
+            let mut one = Simhash::new();
+            one.add_kind(&weights, kind, 0x0123_4567_89ab_cdef);
+            assert_eq!(one.finish().to_string(), golden, "{kind:?}");
+            (0..9).for_each(|i| mixed.add_kind(&weights, kind, mix64(i)));
+        }
+        assert_eq!(mixed.finish().to_string(), "902d042ff37dc12d");
+    }
+
+    #[cfg(feature = "serde")]
+    #[test]
+    fn weights_are_data() {
+        let weights = Weights { image: 7, value: 11, ..Weights::default() };
+        let text = serde_json::to_string(&weights).unwrap();
+        assert_eq!(text, r#"{"shingle":1,"title":1,"heading":1,"image":7,"value":11}"#);
+        assert_eq!(serde_json::from_str::<Weights>(&text).unwrap(), weights);
+        let some: Weights = serde_json::from_str(r#"{"image":7,"value":11}"#).unwrap();
+        assert_eq!(some, weights);
+        assert!(serde_json::from_str::<Weights>(r#"{"images":7}"#).is_err());
     }
 
     #[test]
