@@ -1,7 +1,7 @@
 //! Where a batch comes from: memory, or a file that is read anew for each pass.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use super::temporary::Temporary;
@@ -38,7 +38,8 @@ impl Source for [Fingerprint] {
     }
 }
 
-/// Fingerprints in a temporary file, 8 bytes each, which is removed at the end.
+/// Fingerprints in a temporary file, 8 bytes each, which has no name on Unix and is removed at the end
+/// elsewhere.
 #[derive(Debug)]
 pub struct Spool {
     // Written to before it is removed.
@@ -53,7 +54,7 @@ impl Spool {
     /// # Errors
     /// [`Error::Io`] if the file cannot be made.
     pub fn create(folder: &Path) -> Result<Self> {
-        let temporary = Temporary::create(folder)?;
+        let temporary = Temporary::nameless(folder)?;
         let file = temporary.file.try_clone().map_err(Error::io(&temporary.path))?;
         Ok(Self { file: BufWriter::new(file), temporary, len: 0 })
     }
@@ -78,20 +79,55 @@ impl Spool {
     }
 }
 
+/// Reads a file from its start, wherever it is written meanwhile.
+#[cfg(unix)]
+struct Reader<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+#[cfg(unix)]
+impl<'a> Reader<'a> {
+    #[expect(clippy::unnecessary_wraps, reason = "the same as elsewhere")]
+    fn new(temporary: &'a Temporary) -> io::Result<Self> {
+        Ok(Self { file: &temporary.file, at: 0 })
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self.file, bytes, self.at)?;
+        self.at += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(not(unix))]
+struct Reader(File);
+
+#[cfg(not(unix))]
+impl Reader {
+    fn new(temporary: &Temporary) -> io::Result<Self> {
+        File::open(&temporary.path).map(Self)
+    }
+
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        io::Read::read_exact(&mut self.0, bytes)
+    }
+}
+
 impl Source for Spool {
     fn len(&self) -> u64 {
         self.len
     }
 
     fn for_each(&self, visit: &mut dyn FnMut(&[Fingerprint])) -> Result<()> {
-        let mut file = File::open(&self.temporary.path).map_err(Error::io(&self.temporary.path))?;
+        let mut reader = Reader::new(&self.temporary).map_err(Error::io(&self.temporary.path))?;
         let mut bytes = vec![0; 8 * PIECE];
         let mut piece = Vec::with_capacity(PIECE);
         let mut left = self.len;
         while left > 0 {
             let count = left.min(PIECE as u64) as usize;
             let bytes = bytes.get_mut(..8 * count).unwrap_or_default();
-            file.read_exact(bytes).map_err(Error::io(&self.temporary.path))?;
+            reader.fill(bytes).map_err(Error::io(&self.temporary.path))?;
             piece.clear();
             let (eights, _) = bytes.as_chunks::<8>();
             piece.extend(eights.iter().map(|e| Fingerprint::from_bits(u64::from_le_bytes(*e))));
@@ -99,5 +135,30 @@ impl Source for Spool {
             left -= count as u64;
         }
         Ok(())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spool_has_no_name_that_a_kill_could_leave_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::create(folder.path()).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        let all: Vec<Fingerprint> = (0..20_000).map(Fingerprint::from_bits).collect();
+        all.iter().for_each(|fingerprint| spool.push(*fingerprint).unwrap());
+        spool.finish().unwrap();
+        // Each pass from the start, also one within another.
+        let read = |spool: &Spool| {
+            let mut found = Vec::new();
+            spool.for_each(&mut |piece| found.extend_from_slice(piece)).unwrap();
+            found
+        };
+        assert!(read(&spool) == all && read(&spool) == all);
+        let mut inner = Vec::new();
+        spool.for_each(&mut |_| inner = read(&spool)).unwrap();
+        assert!(inner == all);
     }
 }
