@@ -2,7 +2,7 @@
 //!
 //!   cargo run --release -- near [FINGERPRINTS] [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
 //!   cargo run --release -- passages FOLDER [QUERIES] [ROUNDS] [DISTANCE] [LAYOUT]
-//!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE] [ONE OF THEM]
+//!   cargo run --release -- offer [FINGERPRINTS] [OF THEM FOR PEERS] [AT ONCE] [ROUNDS or ONE OF THEM]
 //!   cargo run --release -- pairs [FINGERPRINTS] [ROUNDS] [DISTANCE] [PROGRAM of simhash-cpp.cpp]
 //!   cargo run --release -- text FOLDER [ROUNDS]
 //!   cargo run --release -- extract FOLDER [ROUNDS]

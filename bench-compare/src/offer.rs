@@ -2,7 +2,7 @@
 //! go-simstore's small store, and a plain sled of 20 trees (the permuted tables of the paper, one
 //! tree each).
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use gaoya::simhash::SimHashIndex;
@@ -21,29 +21,73 @@ enum Commits {
     Beside,
 }
 
-/// Each in a process of its own, for what one has freed would hide what the next one takes.
-const CONTENDERS: [&str; 6] = ["vectors", "index", "memory", "commits", "beside", "peers"];
+/// Each in a process of its own, for what one has freed would hide what the next one takes. The first is
+/// the peer that the others are held against: it compares all that can be within the distance, so that its
+/// duplicates are those of a scan.
+const CONTENDERS: [&str; 5] = ["vectors", "index", "memory", "commits", "beside"];
 
+/// What a contender says of itself in a line of its own.
+const RESULT: &str = "result";
+
+/// `only`: one contender in this process, or how many rounds all of them run in turn.
 pub fn run(count: usize, peers: usize, batch: usize, only: Option<&str>) {
     assert!(count > 0 && batch > 0, "nothing to offer");
     let stream = || data::stored(count);
+    if let Some(rounds) = only.map_or(Some(ROUNDS), |only| only.parse().ok()) {
+        in_turn([count, peers, batch], rounds);
+        return;
+    }
     match only {
-        None => {
-            for contender in CONTENDERS {
-                let arguments = [count, peers, batch].map(|number| number.to_string());
-                let program = std::env::current_exe().expect("this program");
-                let status = Command::new(program).arg("offer").args(arguments).arg(contender).status();
-                assert!(status.expect("a process").success(), "{contender}");
-            }
-        }
         Some("vectors") => growing_vectors(&stream()),
         Some("index") => memory_index(&stream(), batch),
         Some("memory") => store(&stream(), batch, Commits::None),
         Some("commits") => store(&stream(), batch, Commits::Here),
         Some("beside") => store(&stream(), batch, Commits::Beside),
         Some("peers") => others(&stream(), peers),
-        Some(other) => eprintln!("{other} is none of {CONTENDERS:?}"),
+        other => eprintln!("{other:?} is none of {CONTENDERS:?}"),
     }
+}
+
+/// Rounds unless something else is asked for.
+const ROUNDS: usize = 3;
+
+/// All contenders, A B C A B C, and how their speeds of one round compare.
+fn in_turn(numbers: [usize; 3], rounds: usize) {
+    let arguments = numbers.map(|number| number.to_string());
+    let mut speeds: [Vec<f64>; CONTENDERS.len()] = Default::default();
+    let mut expected = None;
+    let child = |contender: &str| {
+        let program = std::env::current_exe().expect("this program");
+        let output = Command::new(program).arg("offer").args(&arguments).arg(contender).stderr(Stdio::inherit()).output();
+        let output = output.expect("a process");
+        assert!(output.status.success(), "{contender}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    for round in 1..=rounds.max(1) {
+        for (contender, speeds) in CONTENDERS.iter().zip(&mut speeds) {
+            let text = child(contender);
+            let result = text.lines().find_map(|line| line.strip_prefix(RESULT)).expect("a result");
+            let mut words = result.split_whitespace();
+            let mut word = || words.next().expect("a speed and a count");
+            let (speed, duplicates): (f64, usize) = (word().parse().expect("a speed"), word().parse().expect("a count"));
+            // Fewer would be a neighbour missed, more one made up.
+            assert_eq!(*expected.get_or_insert(duplicates), duplicates, "{contender} finds other duplicates");
+            speeds.push(speed);
+            text.lines().filter(|line| !line.starts_with(RESULT)).for_each(|line| println!("round {round}: {line}"));
+        }
+    }
+    println!("M/s, median (least to greatest) of {} rounds in turn; beside it how many times the peer's of the same round:", rounds.max(1));
+    let peer = speeds[0].clone();
+    for (contender, speeds) in CONTENDERS.iter().zip(&mut speeds) {
+        let mut times: Vec<f64> = speeds.iter().zip(&peer).map(|(speed, peer)| speed / peer).collect();
+        println!("{contender:>8}: {}; {} times", measure::show(speeds), measure::show(&mut times));
+    }
+    print!("{}", child("peers"));
+}
+
+/// For who runs it: M/s and how many duplicates were found.
+fn result(speed: f64, duplicates: usize) {
+    println!("{RESULT} {speed} {duplicates}");
 }
 
 fn store(stream: &[u64], batch: usize, commits: Commits) {
@@ -114,6 +158,7 @@ fn store(stream: &[u64], batch: usize, commits: Commits) {
         (anonymous() - before - 4 * latencies.len() as i64) as f64 / count as f64,
         store.segments().iter().map(|(layout, rows)| format!("{layout}: {rows}")).collect::<Vec<_>>(),
     );
+    result(count as f64 / thread / 1e6, duplicates);
     drop(store);
     let _ = std::fs::remove_dir_all(&folder);
 }
@@ -217,6 +262,7 @@ fn growing_vectors(stream: &[u64]) {
         stream.len() as f64 / cpu / 1e6,
         (anonymous() - before) as f64 / stream.len() as f64,
     );
+    result(stream.len() as f64 / cpu / 1e6, duplicates);
 }
 
 /// Numbered fingerprints in memory, as the peers hold them.
@@ -238,6 +284,7 @@ fn memory_index(stream: &[u64], batch: usize) {
         stream.len() as f64 / cpu / 1e6,
         (anonymous() - before) as f64 / stream.len() as f64,
     );
+    result(stream.len() as f64 / cpu / 1e6, duplicates);
 }
 
 /// Without the instruction that counts bits, which a portable build has not.

@@ -1,6 +1,7 @@
 //! A store on disk as it grows: offers with a commit each 1,000, memory, space, look-ups, reopening.
 //!
 //!   cargo bench -p hapax-dedup --bench store [-- FINGERPRINTS [FOLDER]] [merge=MIB] [resident=MIB] [sketches=1]
+//!   ... [killed=ROUNDS]: instead, how soon a store answers that was killed with all it may have in its journal
 //!
 //! A million fingerprints, in the folder for temporary files, with the default options; with sketches
 //! each document has one, of random bytes, and its bands are looked up too.
@@ -11,8 +12,10 @@
     reason = "a benchmark"
 )]
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use hapax_dedup::{Document, Fingerprint, Options, SKETCH_SIZE, Sketch, Store, Verdict, mix64};
 
@@ -37,6 +40,16 @@ fn main() {
     options.policy.hamming_only = !sketched;
     options.merge_bytes = bytes("merge", options.merge_bytes);
     options.resident_bytes = bytes("resident", options.resident_bytes);
+    let number = |name: &str| {
+        named.iter().find_map(|arg| arg.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())
+    };
+    if let Some(folder) = named.iter().find_map(|arg| arg.strip_prefix("to-be-killed=")) {
+        fill_and_wait(Path::new(folder), options, sketched);
+    }
+    if let Some(rounds) = number("killed") {
+        (0..rounds.max(1)).for_each(|_| killed(&folder, &options, sketched));
+        return;
+    }
     let store = Store::open(&folder, options.clone()).unwrap();
     let (mut latencies, mut most) = (Latencies::default(), 0);
     let (mut next_report, mut duplicates) = (count.min(1_000_000), 0u64);
@@ -116,6 +129,67 @@ fn main() {
     }
     drop(store);
     let _ = std::fs::remove_dir_all(&folder);
+}
+
+/// The longest that a person should wait for the first answer.
+const GOAL: Duration = Duration::from_secs(1);
+
+/// Lets a child fill its memory, kills it, and says how long the next open takes to its first answer.
+fn killed(folder: &Path, options: &Options, sketched: bool) {
+    let _ = std::fs::remove_dir_all(folder);
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .arg(format!("to-be-killed={}", folder.display()))
+        .arg(format!("merge={}", options.merge_bytes >> 20))
+        .arg(format!("resident={}", options.resident_bytes >> 20))
+        .arg(format!("sketches={}", u8::from(sketched)))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let documents: u64 = line.trim().parse().unwrap();
+    let started = Instant::now();
+    let store = Store::open(folder, options.clone()).unwrap();
+    let opened = started.elapsed();
+    assert!(!store.near(fingerprint(documents / 2)).unwrap().is_empty());
+    let answered = started.elapsed();
+    assert_eq!((store.len(), store.segments().len()), (documents, 0), "all in the journal");
+    println!(
+        "killed with {documents} documents and {:.0} MB in its journal: opened in {:.0} ms, first answer after {:.0} ms \
+         (goal: {} ms, {})",
+        size(folder) as f64 / 1e6,
+        opened.as_secs_f64() * 1e3,
+        answered.as_secs_f64() * 1e3,
+        GOAL.as_millis(),
+        if answered <= GOAL { "reached" } else { "MISSED" },
+    );
+    drop(store);
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+/// As many documents as memory takes before they become a segment; then waits to be killed.
+fn fill_and_wait(folder: &Path, options: Options, sketched: bool) -> ! {
+    let most = options.memtable_documents as u64 - 1;
+    let half = options.memtable_bytes as u64 / 2;
+    let store = Store::open(folder, options).unwrap();
+    let mut number = 0;
+    // Half of the bytes: what is resident is counted too, and a sketch is 128 of them.
+    while number < most && (!sketched || number * 300 < half) {
+        for _ in 0..EACH.min(most - number) {
+            let key = number.to_le_bytes();
+            let mut document = Document::new(&key, fingerprint(number));
+            document.sketch = sketched.then(|| sketch(number));
+            store.insert(&document, None).unwrap();
+            number += 1;
+        }
+        store.commit(&number.to_le_bytes()).unwrap();
+    }
+    println!("{number}");
+    loop {
+        std::thread::sleep(GOAL);
+    }
 }
 
 /// Times in nanoseconds, counted by their six leading bits: the memory that is measured is the store's.
