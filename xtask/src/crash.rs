@@ -11,6 +11,15 @@ use hapax_dedup::{Document, Fingerprint, Options, Sketch, Store};
 
 use crate::rng::Rng;
 
+/// Of so many cycles on, R1 (docs/reliability.md) says how many kills must hit what is hard to hit.
+const SHARES_FROM: u64 = 1000;
+/// Of 1,000 kills so many while the store is being opened, and while a segment is being written.
+const WHILE_OPENING: u64 = 300;
+const WHILE_WRITING: u64 = 100;
+/// One document in so many is held against what it must be, and so many of the last ones.
+const SAMPLE: u64 = 31;
+const LAST: u64 = 150;
+
 /// A store is begun anew from so many documents on, so that a cycle stays short.
 const MOST: u64 = 100_000;
 
@@ -39,12 +48,23 @@ fn options(rng: &mut Rng) -> Options {
     }
 }
 
-fn offer(store: &Store, number: u64) -> Result<()> {
+/// One for all four of a group.
+fn sketch(number: u64) -> Option<Sketch> {
     let base = number / 4;
-    let sketch = Sketch::from_hashes((0..40).map(|i| Rng(base * 100 + i).next()));
+    Sketch::from_hashes((0..40).map(|i| Rng(base * 100 + i).next()))
+}
+
+const TOKENS: u32 = 100;
+
+/// Whether a commit deletes a document again.
+const fn goes(number: u64) -> bool {
+    number % 11 == 10
+}
+
+fn offer(store: &Store, number: u64) -> Result<()> {
     store.offer(&Document {
-        sketch,
-        tokens: 100,
+        sketch: sketch(number),
+        tokens: TOKENS,
         ..Document::new(key(number).as_bytes(), fingerprint(number))
     })?;
     Ok(())
@@ -62,7 +82,7 @@ pub(crate) fn child(folder: &str, seed: u64) -> Result<()> {
     while Instant::now() < deadline {
         let first = store.next_id();
         for number in first.saturating_sub(60)..first {
-            if number % 11 == 10 {
+            if goes(number) {
                 store.delete(number)?;
             }
         }
@@ -117,7 +137,7 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
          written; {checked} documents looked up: nothing acknowledged was lost",
         hits.open, hits.merge
     )?;
-    Ok(())
+    shares(cycles, &hits)
 }
 
 fn check(store: &Store, acknowledged: u64) -> Result<()> {
@@ -132,13 +152,50 @@ fn check(store: &Store, acknowledged: u64) -> Result<()> {
     for number in 0..end {
         let id = store.id_of(key(number).as_bytes())?;
         // The last ones may wait for the commit that deletes them.
-        let may_go = number % 11 == 10;
+        let may_go = goes(number);
         ensure!(id == Some(number) || may_go && id.is_none(), "document {number} has id {id:?}");
         ensure!(!may_go || id.is_none() || number + 60 >= end, "document {number} was deleted");
         gone += u64::from(id.is_none());
+        if id.is_some() && (number % SAMPLE == 0 || number + LAST >= end) {
+            holds(store, number).with_context(|| format!("document {number} of {end}"))?;
+        }
     }
     ensure!(store.len() == end - gone, "{} documents of {end}, {gone} deleted", store.len());
     store.check()?;
+    Ok(())
+}
+
+/// Holds a document's record, its verdict and its neighbours against what they must be.
+fn holds(store: &Store, number: u64) -> Result<()> {
+    let record = store.record(number)?.context("no record")?;
+    let same = record.fingerprint == fingerprint(number)
+        && record.sketch == sketch(number)
+        && (record.tokens, record.key.as_slice()) == (TOKENS, key(number).as_bytes());
+    ensure!(same, "it is another: {record:?}");
+    let first = number / 4 * 4;
+    let near = store.near(fingerprint(number))?;
+    if goes(first) {
+        // Then it depends on when it went: each is new, or a copy of one before it of its group.
+        let of = record.of.unwrap_or(first);
+        ensure!((first..=number).contains(&of), "it is a copy of {of}");
+        let own = |&(id, _): &(u64, u32)| id / 4 == number / 4;
+        ensure!(near.iter().all(own), "near it are {near:?}");
+        ensure!(record.of.is_some() || near.contains(&(number, 0)), "it does not find itself");
+        return Ok(());
+    }
+    let of = (number > first).then_some(first);
+    ensure!(record.of == of, "it is a copy of {:?}, not of {of:?}", record.of);
+    let expected = [(first, fingerprint(first).distance(fingerprint(number)))];
+    ensure!(near == expected, "near it are {near:?}, not {expected:?}");
+    Ok(())
+}
+
+/// Whether enough kills hit what is hard to hit.
+fn shares(cycles: u64, hits: &Hits) -> Result<()> {
+    let least = |share: u64| if cycles < SHARES_FROM { 0 } else { cycles * share / 1000 };
+    let (open, merge) = (least(WHILE_OPENING), least(WHILE_WRITING));
+    ensure!(hits.open >= open, "{} kills while opening, at least {open} are asked for", hits.open);
+    ensure!(hits.merge >= merge, "{} kills of a segment, at least {merge} are", hits.merge);
     Ok(())
 }
 
@@ -172,4 +229,18 @@ fn one_life(folder: &Path, rng: &mut Rng, hits: &mut Hits) -> Result<u64> {
     // Not of those that were killed before they had begun.
     hits.open += u64::from(begun && !opened);
     Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_asked_for_of_many_kills_alone() {
+        let hits = |open, merge| Hits { open, merge };
+        assert!(shares(50, &hits(0, 0)).is_ok() && shares(999, &hits(0, 0)).is_ok());
+        assert!(shares(1000, &hits(300, 100)).is_ok());
+        assert!(shares(1000, &hits(299, 900)).is_err() && shares(1000, &hits(900, 99)).is_err());
+        assert!(shares(2000, &hits(599, 900)).is_err() && shares(2000, &hits(600, 200)).is_ok());
+    }
 }
