@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 
 use super::VERSION;
 use super::deleted::Deleted;
+use super::keys::KeyHasher;
 use super::manifest::{Manifest, SegmentLine};
 use super::names::Named;
 use super::resident::Resident;
@@ -48,6 +49,8 @@ pub(crate) struct Job {
     pub(crate) whole: bool,
     /// Make all that is in segments then resident, by this layout.
     pub(crate) resident: Option<Layout>,
+    /// That of the store's memory.
+    pub(crate) hasher: KeyHasher,
     /// False once nobody would use it.
     pub(crate) wanted: Arc<AtomicBool>,
 }
@@ -149,8 +152,8 @@ impl Job {
             }
         }
         let resident = self.resident.take();
-        let resident =
-            resident.and_then(|layout| Resident::of(layout, &self.segments, &self.wanted));
+        let resident = resident
+            .and_then(|layout| Resident::of(layout, &self.segments, &self.hasher, &self.wanted));
         let Self { segments, next, .. } = self;
         Ok(Outcome { segments, cleaned, deleted: started, next, resident })
     }

@@ -58,9 +58,13 @@ pub(crate) struct KeyFilter {
 impl KeyFilter {
     /// What may be known already takes no room.
     pub(crate) fn insert(&mut self, key: u32) {
-        if self.may_hold(key) {
-            return;
+        if !self.may_hold(key) {
+            self.insert_new(key);
         }
+    }
+
+    /// Inserts a key of which a look-up has just said that it is not held.
+    pub(crate) fn insert_new(&mut self, key: u32) {
         if self.layers.last().is_none_or(|layer| layer.room == 0) {
             let keys = FIRST * GROWTH.pow(self.layers.len().min(8) as u32);
             self.layers.push(Layer::new(keys));

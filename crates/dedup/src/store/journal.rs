@@ -40,6 +40,12 @@ impl Batch {
         self.0.is_empty()
     }
 
+    /// Empties it for what comes next, and says how much room that has.
+    pub(crate) fn clear(&mut self) -> usize {
+        self.0.clear();
+        self.0.capacity()
+    }
+
     pub(crate) fn append(&mut self, kind: Kind, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.0.len();
         self.0.extend([0; FRAME_HEAD]);

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::names::{MAX_NUMBER, Named};
 use super::{OLDEST, VERSION};
 use crate::dir::Directory;
 use crate::error::{Error, Result};
@@ -108,20 +109,26 @@ impl Manifest {
 
     fn lines<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut manifest = Self::new(lines.next()?.strip_prefix("recipe ")?);
-        manifest.journal = lines.next()?.strip_prefix("journal ")?.parse().ok()?;
+        let counter = |text: &str| text.parse().ok().filter(|number| *number <= MAX_NUMBER);
+        manifest.journal = counter(lines.next()?.strip_prefix("journal ")?)?;
         for line in lines {
             let mut words = line.split(' ');
             let kind = words.next()?;
             let word = words.next()?;
             let mut number = || words.next()?.parse::<u64>().ok();
             match kind {
-                "closed" => manifest.closed = Some((word.parse().ok()?, number()?)),
-                "deleted" => manifest.deleted = Some(word.to_owned()),
-                "segment" => manifest.segments.push(SegmentLine {
-                    name: word.to_owned(),
-                    bytes: number()?,
-                    ids: (number()?, number()?),
-                }),
+                "closed" => manifest.closed = Some((counter(word)?, number()?)),
+                // Names that are written, and none that lead out of the folder.
+                "deleted" if matches!(Named::of(word), Some(Named::Deleted(_))) => {
+                    manifest.deleted = Some(word.to_owned());
+                }
+                "segment" if matches!(Named::of(word), Some(Named::Segment(_))) => {
+                    manifest.segments.push(SegmentLine {
+                        name: word.to_owned(),
+                        bytes: number()?,
+                        ids: (number()?, number()?),
+                    })
+                }
                 _ => return None,
             }
         }

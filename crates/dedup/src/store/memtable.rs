@@ -1,8 +1,8 @@
 //! The newest documents, in memory: what the journal holds and no segment yet.
 
+use super::MAX_BAND_BUCKET;
 use super::chain::Chain;
 use super::columns::{COLUMNS, Columns, INDEXED, Row};
-use super::{MAX_BAND_BUCKET, key_hash};
 use crate::hash::mix64;
 use crate::record::DocId;
 use crate::tables::{GrowingTables, Near};
@@ -67,11 +67,12 @@ impl Memtable {
         Columns { rows: self.rows, bytes, keys: &self.keys }
     }
 
-    pub(crate) fn insert(&mut self, row: &Row<'_>) {
+    /// Adds a row whose key has this hash.
+    pub(crate) fn insert(&mut self, row: &Row<'_>, key: u32) {
         let number = self.rows as u32;
         row.push(self.rows, &mut self.columns, &mut self.keys);
         self.rows += 1;
-        self.by_key.insert(key_hash(row.key), number);
+        self.by_key.insert(key, number);
         if row.flags & INDEXED == 0 {
             return;
         }
@@ -106,9 +107,13 @@ impl Memtable {
     }
 
     /// The rows with this key, newest first; all but the newest are deleted.
-    pub(crate) fn rows_of_key<'a>(&'a self, key: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+    pub(crate) fn rows_of_key<'a>(
+        &'a self,
+        key: &'a [u8],
+        hash: u32,
+    ) -> impl Iterator<Item = u32> + 'a {
         let columns = self.columns();
-        self.by_key.get(key_hash(key)).filter(move |row| columns.key(*row as usize) == key)
+        self.by_key.get(hash).filter(move |row| columns.key(*row as usize) == key)
     }
 
     /// The rows that share a band with a sketch; some of another band by a collision.
@@ -174,8 +179,8 @@ mod tests {
     fn a_fingerprint_of_no_bits_is_found_before_any_other_comes() {
         let mut table = Memtable::new(5, Some(Layout::for_distance(3).unwrap()));
         let none = Fingerprint::from_bits(0);
-        table.insert(&Row::new(&Document::new(b"a", none), None, true));
-        table.insert(&Row::new(&Document::new(b"b", none), None, true));
+        table.insert(&Row::new(&Document::new(b"a", none), None, true), 1);
+        table.insert(&Row::new(&Document::new(b"b", none), None, true), 2);
         assert_eq!(table.rows_of(none).collect::<Vec<_>>(), [1, 0]);
         let mut found = 0;
         table.near_each(Fingerprint::from_bits(1), |_| found += 1);

@@ -7,6 +7,7 @@ mod deleted;
 mod filter;
 mod idmap;
 mod journal;
+mod keys;
 mod manifest;
 mod memtable;
 mod names;
@@ -25,11 +26,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use self::compact::Ended;
 use self::journal::Journal;
 use self::writer::Writer;
+use crate::Fingerprint;
 use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
 use crate::error::{Error, Result};
 use crate::policy::{Neighbour, Verdict};
 use crate::record::{DocId, Document, Record};
-use crate::{Fingerprint, hash};
 
 pub use self::options::Options;
 pub(crate) use self::segment::blocks::Checked;
@@ -81,11 +82,6 @@ struct Turn {
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // What a panic leaves half done is in memory only: the writer is poisoned by its own flag.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Keys are looked up by 32 bits of their hash, and compared whole.
-pub(crate) fn key_hash(key: &[u8]) -> u32 {
-    (hash::FeatureHash::Fnv1aMix.hash(key) >> 32) as u32
 }
 
 impl Store {
@@ -159,8 +155,9 @@ impl Store {
         held(&self.writer).capped()
     }
 
-    /// Whether sled's folder was damaged when the store was opened: it was set aside as
-    /// `ids.damaged` and filled anew. Nothing but time is lost by that.
+    /// Whether sled's folder was damaged: when the store was opened it was set aside as
+    /// `ids.damaged` and filled anew; what shows itself later ends its use, and it is set aside when the
+    /// store is closed. Nothing but time is lost by that.
     pub fn cache_was_set_aside(&self) -> bool {
         held(&self.writer).ids.was_set_aside()
     }
@@ -385,6 +382,7 @@ impl Store {
         }
         let mut freeze = full.is_some();
         let mut writer = full.unwrap_or_else(|| held(&self.writer));
+        writer.reuse(batch);
         if writer.congested(2, &self.options).is_some() {
             // Others may offer meanwhile, so that the next commit freezes.
             drop(writer);
@@ -471,11 +469,12 @@ impl Store {
         self.snapshot().check()
     }
 
-    /// Closes the store in order. Dropping it does the same, but cannot report an error; nothing
-    /// that was committed is lost either way.
+    /// Closes the store in order. Dropping it does the same, but cannot report an error or a panic of a
+    /// merge; nothing that was committed is lost either way.
     ///
     /// # Errors
-    /// As [`commit`](Self::commit).
+    /// As [`commit`](Self::commit); [`Error::Io`] if sled's cache cannot be made durable, of which nothing
+    /// but time is lost.
     pub fn close(self) -> Result<()> {
         self.finish()
     }
@@ -492,7 +491,10 @@ impl Store {
             self.settle(false)?;
         }
         let journal = held(&self.journal);
-        held(&self.writer).note_closed(&journal, &self.dir)
+        let mut writer = held(&self.writer);
+        let noted = writer.note_closed(&journal, &self.dir);
+        let closed = writer.ids.close();
+        noted.and(closed)
     }
 }
 
@@ -508,7 +510,8 @@ impl Drop for Free<'_> {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // The journal is the truth: what fails here only makes the next open slower.
-        let _ = self.finish();
+        // The journal is the truth: what fails here only makes the next open slower. A job that panicked
+        // would end the process here if this drop is part of another panic.
+        let _ = catch_unwind(AssertUnwindSafe(|| self.finish()));
     }
 }

@@ -2,6 +2,10 @@
 
 use super::manifest;
 
+/// No file of a store has a greater number: one made each millisecond would take 8,900 years to get
+/// there. What is called so is another's.
+pub(super) const MAX_NUMBER: u64 = 1 << 48;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     /// `seg-N-FIRST-END`.
@@ -24,13 +28,13 @@ impl Named {
         }
         let (kind, rest) = name.split_once('-')?;
         match kind {
-            "deleted" => number(rest).map(Self::Deleted),
-            "journal" => number(rest).map(Self::Journal),
+            "deleted" => counter(rest).map(Self::Deleted),
+            "journal" => counter(rest).map(Self::Journal),
             "seg" => {
-                let mut numbers = rest.split('-').map(number);
-                let first = numbers.next()??;
-                let others = [numbers.next()??, numbers.next()??];
-                (numbers.next().is_none() && others[0] <= others[1]).then_some(Self::Segment(first))
+                let mut parts = rest.split('-');
+                let first = counter(parts.next()?)?;
+                let ids = [number(parts.next()?)?, number(parts.next()?)?];
+                (parts.next().is_none() && ids[0] <= ids[1]).then_some(Self::Segment(first))
             }
             _ => None,
         }
@@ -47,15 +51,21 @@ fn number(text: &str) -> Option<u64> {
     (number.to_string() == text).then_some(number)
 }
 
+/// A file's own number.
+fn counter(text: &str) -> Option<u64> {
+    number(text).filter(|number| *number <= MAX_NUMBER)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Named;
+    use super::{MAX_NUMBER, Named};
 
     #[test]
     fn only_a_stores_own_names_are_known() {
         assert_eq!(Named::of("seg-3-0-10"), Some(Named::Segment(3)));
         assert_eq!(Named::of("deleted-7"), Some(Named::Deleted(7)));
         assert_eq!(Named::of("journal-1"), Some(Named::Journal(1)));
+        assert_eq!(Named::of("deleted-281474976710656"), Some(Named::Deleted(MAX_NUMBER)));
         for begun in ["MANIFEST.tmp", "seg-3-0-10.tmp", "seg-3-0-10.tmp.rows.tmp"] {
             assert_eq!(Named::of(begun), Some(Named::Unfinished), "{begun}");
         }
@@ -85,6 +95,10 @@ mod tests {
             "journal-2.tmp",
             "journal-",
             "seg-3-0-99999999999999999999",
+            "seg-281474976710657-0-10",
+            "seg-18446744073709551615-0-10",
+            "deleted-18446744073709551615",
+            "journal-18446744073709551615",
         ] {
             assert_eq!(Named::of(other), None, "{other}");
         }

@@ -8,10 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, RwLock};
 use super::deleted::Deleted;
 use super::idmap::IdMap;
 use super::journal::{self, Batch, HEADER, Journal, Kind};
+use super::keys::{Key, KeyHasher};
 use super::manifest::{self, Manifest};
 use super::memtable::Memtable;
-use super::names::Named;
-use super::resident::Resident;
+use super::names::{MAX_NUMBER, Named};
+use super::resident::{New, Resident};
 use super::segment::Segment;
 use super::view::{Shared, View};
 use super::writer::Writer;
@@ -120,6 +121,7 @@ fn read_all(
         deleted: Arc::default(),
         end,
         policy: options.policy,
+        hasher: KeyHasher::default(),
     };
     for id in deleted.iter() {
         let of = view.with_row(id, false, |row| row.of)?.flatten();
@@ -141,6 +143,7 @@ fn read_all(
         closed: manifest.closed,
         layout,
         too_many: None,
+        base: end,
     };
     let last = replay(dir, manifest, &mut writer)?;
     writer.ids = IdMap::open(folder.map(|folder| folder.join("ids")).as_deref(), &writer.view)?;
@@ -194,7 +197,12 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
     for name in dir.list().map_err(Error::io(dir.path()))? {
         let leftover = match Named::of(&name) {
             Some(Named::Segment(number) | Named::Deleted(number)) => {
-                next = next.max(number.saturating_add(1));
+                if number >= MAX_NUMBER {
+                    let path = dir.path().join(&name);
+                    let what = "no file can be numbered after it: move it elsewhere";
+                    return Err(Error::Corrupt { path, offset: 0, what });
+                }
+                next = next.max(number + 1);
                 !named.contains(name.as_str())
             }
             Some(Named::Journal(number)) => number < manifest.journal,
@@ -273,7 +281,10 @@ fn apply(writer: &mut Writer, kind: Kind, payload: &[u8]) -> Result<bool> {
     match kind {
         Kind::Commit => writer.payload = payload.to_vec(),
         Kind::Record => match decode(payload) {
-            Some((id, row)) if id == writer.view.end => writer.remember(&row),
+            Some((id, row)) if id == writer.view.end => {
+                let key = Key::new(row.key, &writer.view.hasher);
+                writer.remember(&row, key.hash, New::default());
+            }
             _ => return Ok(false),
         },
         Kind::Delete => {

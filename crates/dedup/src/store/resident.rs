@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::columns::{Columns, INDEXED};
 use super::filter::KeyFilter;
-use super::key_hash;
+use super::keys::KeyHasher;
 use super::segment::Segment;
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
@@ -21,6 +21,13 @@ const MAX_COMPARED: u64 = 4096;
 const MAX_RESIDENT: usize = 1 << 29;
 /// So many fingerprints that no document has any more are borne, and as many as there are documents.
 const STALE: u64 = 65_536;
+
+/// What look-ups under the same lock have just said is not here: it need not be looked for again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct New {
+    pub(crate) key: bool,
+    pub(crate) fingerprint: bool,
+}
 
 #[derive(Debug)]
 pub(crate) struct Resident {
@@ -64,6 +71,7 @@ impl Resident {
     pub(crate) fn of(
         layout: Layout,
         segments: &[Arc<Segment>],
+        hasher: &KeyHasher,
         wanted: &AtomicBool,
     ) -> Option<Self> {
         let mut resident = Self::new(layout);
@@ -74,25 +82,33 @@ impl Resident {
                     return None;
                 }
                 columns.keys.get(columns.key_range(row))?;
-                resident.insert_row(&columns, row);
+                resident.insert_row(&columns, row, hasher);
             }
         }
         Some(resident)
     }
 
-    pub(crate) fn insert_all(&mut self, columns: &Columns<'_>) {
-        (0..columns.rows).for_each(|row| self.insert_row(columns, row));
+    pub(crate) fn insert_all(&mut self, columns: &Columns<'_>, hasher: &KeyHasher) {
+        (0..columns.rows).for_each(|row| self.insert_row(columns, row, hasher));
     }
 
-    fn insert_row(&mut self, columns: &Columns<'_>, row: usize) {
+    fn insert_row(&mut self, columns: &Columns<'_>, row: usize, hasher: &KeyHasher) {
         let indexed = columns.flags(row) & INDEXED != 0;
-        self.insert(columns.key(row), indexed.then(|| columns.fingerprint(row)));
+        let fingerprint = indexed.then(|| columns.fingerprint(row));
+        self.insert(hasher.hash(columns.key(row)) as u32, fingerprint, New::default());
     }
 
-    pub(crate) fn insert(&mut self, key: &[u8], fingerprint: Option<Fingerprint>) {
-        self.keys.insert(key_hash(key));
-        if let Some(fingerprint) = fingerprint {
-            self.tables.insert(fingerprint);
+    /// Adds a document by its key's hash, and its fingerprint if others can be its duplicates.
+    pub(crate) fn insert(&mut self, key: u32, fingerprint: Option<Fingerprint>, new: New) {
+        if new.key {
+            self.keys.insert_new(key);
+        } else {
+            self.keys.insert(key);
+        }
+        match fingerprint {
+            Some(fingerprint) if new.fingerprint => self.tables.insert_new(fingerprint),
+            Some(fingerprint) => drop(self.tables.insert(fingerprint)),
+            None => {}
         }
     }
 
@@ -124,7 +140,7 @@ impl Resident {
 
 #[cfg(test)]
 mod tests {
-    use super::{Resident, STALE};
+    use super::{New, Resident, STALE};
     use crate::store::held;
     use crate::{Document, Fingerprint, Layout, Options, Store, Verdict, mix64};
 
@@ -228,7 +244,7 @@ mod tests {
                 for number in 0..documents * 3 / 2 {
                     for _ in 0..2 {
                         let fingerprint = Fingerprint::from_bits(mix64(number));
-                        resident.insert(&number.to_le_bytes(), Some(fingerprint));
+                        resident.insert(mix64(number) as u32, Some(fingerprint), New::default());
                     }
                 }
                 assert_eq!(resident.tables.len() as u64, documents * 3 / 2);

@@ -1,3 +1,4 @@
+use super::keys::Key;
 use super::view::{View, read};
 use crate::Fingerprint;
 use crate::error::Result;
@@ -35,7 +36,8 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Corrupt`](crate::Error::Corrupt) from a segment; as for all of these.
     pub fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
-        self.view.id_of(key)
+        let key = Key::new(key, &self.view.hasher);
+        if self.view.may_hold_key(&key) { self.view.id_of(&key) } else { Ok(None) }
     }
 
     /// The whole record of a document.
@@ -60,7 +62,8 @@ impl Snapshot {
     /// See [`id_of`](Self::id_of).
     pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
         let proposed = self.view.propose_from_segments(std::slice::from_ref(document))?;
-        self.view.matches(document, proposed.into_iter().next().unwrap_or_default())
+        let proposed = proposed.into_iter().next().unwrap_or_default();
+        Ok(self.view.matches(document, proposed)?.0)
     }
 
     /// See [`Store::near`](crate::Store::near).

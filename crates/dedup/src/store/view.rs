@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use super::MAX_BAND_BUCKET;
 use super::columns::Row;
 use super::deleted::Deleted;
+use super::keys::{Key, KeyHasher};
 use super::memtable::Memtable;
 use super::resident::Resident;
 use super::segment::Segment;
-use super::{MAX_BAND_BUCKET, key_hash};
 use crate::Fingerprint;
 use crate::error::Result;
 use crate::policy::{Level, Neighbour, Policy, Side};
@@ -35,6 +36,8 @@ pub(crate) struct View {
     /// Documents from here on came later than the snapshot.
     pub(crate) end: DocId,
     pub(crate) policy: Policy,
+    /// By which memory knows keys.
+    pub(crate) hasher: KeyHasher,
 }
 
 /// So many look-ups are asked for ahead.
@@ -89,19 +92,17 @@ impl View {
     }
 
     /// `false`: no document has this key.
-    pub(crate) fn may_hold_key(&self, key: &[u8]) -> bool {
+    pub(crate) fn may_hold_key(&self, key: &Key<'_>) -> bool {
         let resident = self.resident.as_ref();
-        resident.is_none_or(|resident| read(resident).may_hold_key(key_hash(key)))
+        resident.is_none_or(|resident| read(resident).may_hold_key(key.hash))
     }
 
-    /// The document with this key.
-    pub(crate) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
-        if !self.may_hold_key(key) {
-            return Ok(None);
-        }
+    /// The document with this key, of which it is not known yet that there is none.
+    pub(crate) fn id_of(&self, key: &Key<'_>) -> Result<Option<DocId>> {
         for table in [Some(&self.active), self.frozen.as_ref()].into_iter().flatten() {
             let table = read(table);
-            let rows = table.rows_of_key(key).map(|row| table.base + u64::from(row));
+            let rows =
+                table.rows_of_key(key.bytes, key.hash).map(|row| table.base + u64::from(row));
             if let Some(id) = rows.filter(|id| self.visible(*id)).max() {
                 return Ok(Some(id));
             }
@@ -143,14 +144,18 @@ impl View {
         Ok(())
     }
 
+    /// Whether the fingerprint itself is not there.
     fn near_in_resident(
         &self,
         resident: &RwLock<Resident>,
         query: Fingerprint,
         visit: &mut dyn FnMut(DocId, u32, usize),
-    ) -> Result<()> {
-        let mut found = Vec::new();
-        read(resident).near_each(query, |near| found.push(near));
+    ) -> Result<bool> {
+        let (mut found, mut new) = (Vec::new(), true);
+        read(resident).near_each(query, |near| {
+            new &= near.distance > 0;
+            found.push(near);
+        });
         for near in found {
             let mut ids = Vec::new();
             for segment in self.segments.iter() {
@@ -169,7 +174,7 @@ impl View {
                 visit(id, near.distance, near.table);
             }
         }
-        Ok(())
+        Ok(new)
     }
 
     fn near_in_segments(
@@ -209,25 +214,24 @@ impl View {
     }
 
     /// Asks for the lines that a batch's offers will read, while the segments are looked through.
-    pub(crate) fn prefetch(&self, documents: &[Document<'_>]) {
+    pub(crate) fn prefetch(&self, documents: &[Document<'_>], keys: &[Key<'_>]) {
         if let Some(resident) = &self.resident {
             let (resident, active) = (read(resident), read(&self.active));
-            for document in documents {
-                let key = key_hash(document.key);
-                resident.prefetch_key(key);
-                active.prefetch_places(document.fingerprint, key);
+            for (document, key) in documents.iter().zip(keys) {
+                resident.prefetch_key(key.hash);
+                active.prefetch_places(document.fingerprint, key.hash);
             }
             let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
             resident.prefetch(&queries);
             return;
         }
         for second in [false, true] {
-            for document in documents {
-                let key = key_hash(document.key);
-                self.segments.iter().for_each(|segment| segment.prefetch_key(key, second));
+            for (document, key) in documents.iter().zip(keys) {
+                let segments = self.segments.iter();
+                segments.for_each(|segment| segment.prefetch_key(key.stored(), second));
                 if !second {
                     self.memtables()
-                        .for_each(|table| read(table).prefetch(document.fingerprint, key));
+                        .for_each(|table| read(table).prefetch(document.fingerprint, key.hash));
                 }
             }
         }
@@ -280,33 +284,33 @@ impl View {
         Ok(found)
     }
 
+    /// Whether the document's fingerprint is surely not among those that are resident.
     fn propose_from_memory(
         &self,
         document: &Document<'_>,
         found: &mut Vec<Candidate>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut propose = |id, _, table| {
             found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
         };
-        match &self.resident {
+        let new = match &self.resident {
             Some(resident) => {
-                self.near_in_resident(resident, document.fingerprint, &mut propose)?;
+                self.near_in_resident(resident, document.fingerprint, &mut propose)?
             }
-            None => self.near_in_memtables(document.fingerprint, propose),
-        }
-        for table in self.memtables() {
-            let table = read(table);
-            let id = |row: u32| table.base + u64::from(row);
-            if let Some(digest) = document.digest {
-                found.extend(table.rows_of_digest(digest).map(|row| Candidate {
-                    id: id(row),
-                    level: Level::Text,
-                    table: None,
-                }));
+            None => {
+                self.near_in_memtables(document.fingerprint, propose);
+                false
+            }
+        };
+        if let Some(digest) = document.digest {
+            for table in self.memtables() {
+                let table = read(table);
+                let ids = table.rows_of_digest(digest).map(|row| table.base + u64::from(row));
+                found.extend(ids.map(|id| Candidate { id, level: Level::Text, table: None }));
             }
         }
         let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
-            return Ok(());
+            return Ok(new);
         };
         for (number, band) in sketch.bands().into_iter().enumerate() {
             // The oldest of all, whatever of them has become a segment: that is a matter of time.
@@ -321,20 +325,20 @@ impl View {
             let ids = ids.into_iter().filter(|id| self.visible(*id)).take(left);
             found.extend(ids.map(|id| Candidate { id, level: Level::Sketch, table: Some(number) }));
         }
-        Ok(())
+        Ok(new)
     }
 
     /// All documents that this one duplicates by the policy, best first, given what the segments
-    /// propose.
+    /// propose; and whether its fingerprint is surely not among those that are resident.
     pub(crate) fn matches(
         &self,
         document: &Document<'_>,
         mut found: Vec<Candidate>,
-    ) -> Result<Vec<Neighbour>> {
+    ) -> Result<(Vec<Neighbour>, bool)> {
         if document.tokens == 0 {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), false));
         }
-        self.propose_from_memory(document, &mut found)?;
+        let new = self.propose_from_memory(document, &mut found)?;
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
@@ -378,6 +382,6 @@ impl View {
                 .then(a.distance.cmp(&b.distance))
                 .then(a.id.cmp(&b.id))
         });
-        Ok(matches)
+        Ok((matches, new))
     }
 }

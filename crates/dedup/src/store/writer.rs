@@ -7,9 +7,10 @@ use super::columns::{Column, INDEXED, Row};
 use super::compact::{Ended, Job, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
+use super::keys::Key;
 use super::manifest::Manifest;
 use super::memtable::Memtable;
-use super::resident::Resident;
+use super::resident::{New, Resident};
 use super::segment::build::MAX_ROWS;
 use super::view::{Candidate, View, read};
 use super::{MAX_KEY, Options};
@@ -24,6 +25,9 @@ const FEW: usize = 4096;
 
 /// Offers of a batch whose look-ups are asked for together.
 const AT_ONCE: usize = 32;
+
+/// The room of a batch is kept for the next one up to so many bytes.
+const MAX_REUSED: usize = 4 << 20;
 
 /// A memtable takes no more: the next open reads two of them into one, which becomes a segment.
 pub(super) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
@@ -53,6 +57,8 @@ pub(crate) struct Writer {
     pub(super) layout: Layout,
     /// How many documents there were when what is resident was too much.
     pub(super) too_many: Option<u64>,
+    /// The number of the active memtable's first document.
+    pub(super) base: DocId,
 }
 
 impl Writer {
@@ -63,7 +69,7 @@ impl Writer {
     /// Whether so many more documents may be put into memory before the next commit.
     fn room_for(&self, rows: usize) -> Result<()> {
         self.usable()?;
-        let rows = read(&self.view.active).rows() + rows;
+        let rows = (self.view.end - self.base) as usize + rows;
         if rows > MAX_MEMTABLE { Err(Error::TooMany(rows as u64)) } else { Ok(()) }
     }
 
@@ -90,31 +96,36 @@ impl Writer {
     }
 
     pub(super) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+        let key = Key::new(key, &self.view.hasher);
+        if self.view.may_hold_key(&key) { self.id_of_known(&key) } else { Ok(None) }
+    }
+
+    /// The document with a key that may be known.
+    fn id_of_known(&self, key: &Key<'_>) -> Result<Option<DocId>> {
         // The map is a cache: what it says is held against the record, what it does not know is
         // looked up.
-        if !self.view.may_hold_key(key) {
-            return Ok(None);
-        }
-        if let Some(id) = self.ids.get(key)
-            && self.view.with_row(id, true, |row| row.key == key)? == Some(true)
+        if let Some(id) = self.ids.get(key.bytes)
+            && self.view.with_row(id, true, |row| row.key == key.bytes)? == Some(true)
         {
             return Ok(Some(id));
         }
         self.view.id_of(key)
     }
 
-    pub(super) fn offer(
+    pub(super) fn offer<'a>(
         &mut self,
-        documents: &[Document<'_>],
+        documents: &[Document<'a>],
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
         let mut verdicts = Vec::with_capacity(documents.len());
         for documents in documents.chunks(AT_ONCE) {
-            self.view.prefetch(documents);
+            let key = |document: &Document<'a>| Key::new(document.key, &self.view.hasher);
+            let keys: Vec<Key<'_>> = documents.iter().map(key).collect();
+            self.view.prefetch(documents, &keys);
             let proposed = self.view.propose_from_segments(documents)?;
-            for (document, proposed) in documents.iter().zip(proposed) {
-                verdicts.push(self.decide(document, proposed, options)?);
+            for ((document, key), proposed) in documents.iter().zip(&keys).zip(proposed) {
+                verdicts.push(self.decide(document, key, proposed, options)?);
             }
         }
         Ok(verdicts)
@@ -123,14 +134,18 @@ impl Writer {
     fn decide(
         &mut self,
         document: &Document<'_>,
+        key: &Key<'_>,
         proposed: Vec<Candidate>,
         options: &Options,
     ) -> Result<Verdict> {
-        if let Some(id) = self.id_of(document.key)? {
+        let new = !self.view.may_hold_key(key);
+        if !new && let Some(id) = self.id_of_known(key)? {
             return Ok(Verdict::Known(id));
         }
-        let best = self.view.matches(document, proposed)?.into_iter().next();
-        let id = self.insert_new(document, best.map(|best| best.id), options)?;
+        let (matches, fingerprint) = self.view.matches(document, proposed)?;
+        let best = matches.into_iter().next();
+        let new = New { key: new, fingerprint };
+        let id = self.insert_new(document, key.hash, best.map(|best| best.id), new, options)?;
         Ok(match best {
             Some(of) => Verdict::Duplicate { id, of },
             None => Verdict::New(id),
@@ -144,19 +159,25 @@ impl Writer {
         options: &Options,
     ) -> Result<DocId> {
         self.usable()?;
-        match self.id_of(document.key)? {
-            Some(id) => Ok(id),
-            None => match of.filter(|of| *of >= self.view.end) {
-                Some(of) => Err(Error::NoDocument(of)),
-                None => self.insert_new(document, of, options),
-            },
+        let key = Key::new(document.key, &self.view.hasher);
+        let new = New { key: !self.view.may_hold_key(&key), fingerprint: false };
+        if !new.key
+            && let Some(id) = self.id_of_known(&key)?
+        {
+            return Ok(id);
+        }
+        match of.filter(|of| *of >= self.view.end) {
+            Some(of) => Err(Error::NoDocument(of)),
+            None => self.insert_new(document, key.hash, of, new, options),
         }
     }
 
     fn insert_new(
         &mut self,
         document: &Document<'_>,
+        key: u32,
         of: Option<DocId>,
+        new: New,
         options: &Options,
     ) -> Result<DocId> {
         if document.key.len() > MAX_KEY {
@@ -167,19 +188,19 @@ impl Writer {
         let row = Row::new(document, of, indexed);
         let id = self.view.end;
         self.batch.append(Kind::Record, |out| encode(id, &row, out));
-        self.remember(&row);
+        self.remember(&row, key, new);
         Ok(id)
     }
 
-    /// Puts a row into memory, under the next number.
-    pub(super) fn remember(&mut self, row: &Row<'_>) {
+    /// Puts a row into memory, under the next number and the hash of its key.
+    pub(super) fn remember(&mut self, row: &Row<'_>, key: u32, new: New) {
         let mut table = self.view.active.write().unwrap_or_else(PoisonError::into_inner);
-        table.insert(row);
+        table.insert(row, key);
         drop(table);
         if let Some(resident) = &self.view.resident {
             let indexed = row.flags & INDEXED != 0;
             let mut resident = resident.write().unwrap_or_else(PoisonError::into_inner);
-            resident.insert(row.key, indexed.then_some(row.fingerprint));
+            resident.insert(key, indexed.then_some(row.fingerprint), new);
         }
         self.duplicates += u64::from(row.of.is_some());
         self.ids.insert(row.key, self.view.end);
@@ -235,7 +256,8 @@ impl Writer {
         self.delete(old)?;
         let id = self.view.end;
         self.batch.append(Kind::Record, |out| encode(id, row, out));
-        self.remember(row);
+        let key = Key::new(row.key, &self.view.hasher);
+        self.remember(row, key.hash, New::default());
         Ok(id)
     }
 
@@ -272,6 +294,13 @@ impl Writer {
 
     pub(super) fn take_batch(&mut self) -> (Batch, Vec<u8>, u64) {
         (std::mem::take(&mut self.batch), self.payload.clone(), self.ticket)
+    }
+
+    /// What was written leaves its room to the next batch, unless that was begun meanwhile.
+    pub(super) fn reuse(&mut self, mut batch: Batch) {
+        if batch.clear() <= MAX_REUSED && self.batch.is_empty() {
+            self.batch = batch;
+        }
     }
 
     pub(super) fn is_full(&self, options: &Options) -> bool {
@@ -358,6 +387,7 @@ impl Writer {
         self.fit_resident(options);
         let own = self.view.resident.is_none().then(|| self.layout.clone());
         let fresh = Memtable::new(self.view.end, own);
+        self.base = self.view.end;
         let full = std::mem::replace(&mut self.view.active, Arc::new(RwLock::new(fresh)));
         let rows = read(&full).rows();
         self.view.frozen = (rows > 0).then_some(full);
@@ -375,6 +405,7 @@ impl Writer {
             bytes_per_fingerprint: options.bytes_per_fingerprint,
             whole,
             resident: None,
+            hasher: self.view.hasher.clone(),
             wanted: Arc::clone(&self.wanted),
         })
     }
@@ -438,7 +469,7 @@ impl Writer {
         self.next = outcome.next;
         if let Some(mut resident) = outcome.resident {
             // What came while the job was at work.
-            resident.insert_all(&read(&self.view.active).columns());
+            resident.insert_all(&read(&self.view.active).columns(), &self.view.hasher);
             self.view.resident = Some(Arc::new(RwLock::new(resident)));
         }
     }

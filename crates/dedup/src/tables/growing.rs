@@ -245,6 +245,13 @@ impl GrowingTables {
         fresh
     }
 
+    /// [`insert`](Self::insert) of a fingerprint that the caller knows is not there.
+    pub(crate) fn insert_new(&mut self, fingerprint: Fingerprint) {
+        if self.len < MAX_FINGERPRINTS {
+            self.insert_distinct(fingerprint);
+        }
+    }
+
     /// Adds a fingerprint that the caller knows is not there; its number is that of those before it.
     pub(crate) fn insert_distinct(&mut self, fingerprint: Fingerprint) {
         self.simd.run(Insert(self, fingerprint));

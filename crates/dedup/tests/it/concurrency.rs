@@ -53,6 +53,46 @@ fn of_near_duplicates_offered_at_once_exactly_one_is_new() {
     assert_eq!(store.payload(), b"end");
 }
 
+/// Lets threads go at the same moment: they wait awake, for waking up takes longer than an offer.
+fn meet(arrived: &AtomicU64, threads: u64, round: u64) {
+    arrived.fetch_add(1, Ordering::AcqRel);
+    let mut turns = 0u32;
+    while arrived.load(Ordering::Acquire) < threads * (round + 1) {
+        turns += 1;
+        if turns.is_multiple_of(1000) {
+            std::thread::yield_now();
+        }
+        std::hint::spin_loop();
+    }
+}
+
+#[test]
+fn looking_and_inserting_are_one_step() {
+    const ROUNDS: u64 = 20_000;
+    let store = Store::in_memory(options()).unwrap();
+    let (arrived, new) = (AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..2u64 {
+            let (store, arrived, new) = (&store, &arrived, &new);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    // Every third time of one key, else of two near fingerprints.
+                    let own = if round % 3 == 0 { 0 } else { thread };
+                    let key = [round, own].map(u64::to_le_bytes).concat();
+                    let bits = mix64(round) ^ own << 9;
+                    let document = Document::new(&key, Fingerprint::from_bits(bits));
+                    meet(arrived, 2, round);
+                    let verdict = store.offer(&document).unwrap();
+                    new.fetch_add(u64::from(matches!(verdict, Verdict::New(_))), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(new.load(Ordering::Relaxed), ROUNDS);
+    let once = ROUNDS.div_ceil(3);
+    assert_eq!((store.len(), store.duplicates()), (2 * ROUNDS - once, ROUNDS - once));
+}
+
 #[test]
 fn snapshots_are_whole_while_the_writer_goes_on() {
     let store = Store::in_memory(options()).unwrap();

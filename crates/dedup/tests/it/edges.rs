@@ -60,6 +60,83 @@ fn a_panic_in_a_merge_loses_nothing() {
 }
 
 #[test]
+fn a_store_may_be_dropped_while_a_merge_panics() {
+    let panicking = Hooked::new(|op| {
+        let segment = matches!(op, Op::Create(name) if name.starts_with("seg-"));
+        assert!(!segment, "the folder panics");
+    });
+    let memory = panicking.memory.clone();
+    let store = Store::open_in(Arc::new(panicking), options()).unwrap();
+    insert(&store, 0..60);
+    store.commit(b"frozen").unwrap();
+    let dropped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(store)));
+    assert!(dropped.is_ok(), "a drop does not panic");
+    let store = Store::open_in(Arc::new(memory), options()).unwrap();
+    assert_eq!((store.len(), store.payload()), (60, b"frozen".to_vec()));
+}
+
+#[test]
+fn files_of_impossible_numbers_are_no_stores_and_the_last_possible_one_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let max = u64::MAX;
+    let strays = [format!("deleted-{max}"), format!("seg-{max}-0-5"), format!("journal-{max}")];
+    let fill = |numbers| {
+        let store = Store::open(folder.path(), options()).unwrap();
+        insert(&store, numbers);
+        store.delete(5).unwrap();
+        store.commit(b"").unwrap();
+        store.compact().unwrap();
+        store.close().unwrap();
+    };
+    strays.iter().for_each(|name| std::fs::write(folder.path().join(name), name).unwrap());
+    fill(0..300);
+    fill(300..600);
+    for name in &strays {
+        assert_eq!(&std::fs::read_to_string(folder.path().join(name)).unwrap(), name);
+    }
+    let last = folder.path().join(format!("deleted-{}", 1u64 << 48));
+    std::fs::write(&last, b"").unwrap();
+    let error = Store::open(folder.path(), options()).map(|_| ()).unwrap_err();
+    assert!(matches!(&error, Error::Corrupt { path, .. } if *path == last), "{error}");
+    std::fs::remove_file(&last).unwrap();
+    fill(600..700);
+}
+
+#[test]
+fn a_manifest_names_only_what_a_store_writes() {
+    for line in [
+        "journal 18446744073709551615",
+        "journal 1\nclosed 18446744073709551615 16",
+        "journal 1\ndeleted ../deleted-1",
+        "journal 1\nsegment ../seg-1-0-5 100 0 5",
+        "journal 1\nsegment seg-18446744073709551615-0-5 100 0 5",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        drop(Store::open(folder.path(), options()).unwrap());
+        let body = format!("hapax-dedup 3\nrecipe {}\n{line}", options().recipe);
+        let text = format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()));
+        std::fs::write(folder.path().join("MANIFEST"), text).unwrap();
+        let error = Store::open(folder.path(), options()).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("a line makes no sense"), "{line}: {error}");
+    }
+}
+
+#[test]
+fn many_equal_documents_are_checked_in_linear_time() {
+    let store = Store::in_memory(Options::default()).unwrap();
+    for number in 0..50_000u64 {
+        let key = number.to_le_bytes();
+        let document = Document { digest: Some([7; 16]), ..Document::new(&key, fingerprint(1)) };
+        store.insert(&document, None).unwrap();
+    }
+    store.compact().unwrap();
+    let started = std::time::Instant::now();
+    assert_eq!(store.check().unwrap().documents, 50_000);
+    // Each against each would be some seconds.
+    assert!(started.elapsed().as_millis() < 1000, "{:?}", started.elapsed());
+}
+
+#[test]
 fn a_visitor_may_use_the_store() {
     let store = Store::in_memory(options()).unwrap();
     insert(&store, 0..30);

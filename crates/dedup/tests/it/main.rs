@@ -8,6 +8,8 @@ mod crash;
 mod edges;
 mod golden;
 mod hooked;
+#[cfg(feature = "sled")]
+mod idmap;
 mod model;
 mod peers;
 mod recording;

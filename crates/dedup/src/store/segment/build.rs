@@ -9,10 +9,11 @@ use super::sorting::{Spool, by_bucket};
 use crate::dir::{Contents, Directory};
 use crate::error::{Error, Result};
 use crate::record::DocId;
+use crate::store::MAX_BAND_BUCKET;
 use crate::store::columns::{COLUMNS, Column, Columns, INDEXED};
 use crate::store::deleted::Deleted;
+use crate::store::keys::key_hash;
 use crate::store::memtable::digest_key;
-use crate::store::{MAX_BAND_BUCKET, key_hash};
 use crate::tables::table::{SLACK, Shape, Table};
 use crate::{BANDS, Layout};
 

@@ -2,48 +2,43 @@
 
 use super::Segment;
 use super::blocks::Checked;
+use super::postings::Postings;
+use crate::Fingerprint;
 use crate::error::Result;
 use crate::store::columns::INDEXED;
+use crate::store::keys::key_hash;
+use crate::store::memtable::digest_key;
 
 impl Segment {
     /// Checks all blocks, that the tables hold exactly the documents they should, and that the
     /// lists by key and digest lack none. What the lists by band hold is not looked at.
     ///
     /// # Complexity
-    /// Reads the file once in order, and looks each document up.
+    /// Reads the file once in order, and each list once, however many documents share it.
     pub(crate) fn check(&self) -> Result<()> {
         self.data.verify()?;
         let wrong = |data: &Checked, what| Err(data.corrupt(0, what));
-        let mut indexed = 0u64;
-        for row in 0..self.footer.rows as usize {
+        let keyed = self.listed(&self.footer.by_key, |row| Ok(Some(key_hash(self.key(row)?))))?;
+        let columns = self.columns_untouched();
+        let digested = self.listed(&self.footer.by_digest, |row| {
+            let indexed = columns.flags(row) & INDEXED != 0;
+            Ok(columns.digest(row).filter(|_| indexed).map(digest_key))
+        })?;
+        let found = self.found()?;
+        for row in 0..columns.rows {
             let document = self.row(row)?;
-            if !self.rows_of_key(document.key)?.contains(&(row as u32)) {
+            if !keyed.contains(row) {
                 return wrong(&self.data, "a document is missing in the table of keys");
             }
             if document.flags & INDEXED == 0 {
                 continue;
             }
-            indexed += 1;
-            let place = self.tables.rank_checked(document.fingerprint, &self.data)?;
-            let mut listed = false;
-            if let Some(place) = place {
-                self.documents_at(place, |other| listed |= other == row as u32)?;
-            }
-            if !listed {
+            if !found.contains(row) {
                 return wrong(&self.data, "a document is missing in the list of its fingerprint");
             }
-            if let Some(digest) = document.digest
-                && !self.rows_of_digest(digest)?.contains(&(row as u32))
-            {
+            if document.digest.is_some() && !digested.contains(row) {
                 return wrong(&self.data, "a document is missing in the table of digests");
             }
-        }
-        let mut listed = 0u64;
-        for place in 0..self.tables.len() {
-            self.documents_at(place, |_| listed += 1)?;
-        }
-        if listed != indexed {
-            return wrong(&self.data, "the lists name other documents than the columns");
         }
         // Every table holds the fingerprints of the first, each in the bucket of its own bits.
         let sum = |bits: u64| (1u64, crate::mix64(bits));
@@ -63,5 +58,83 @@ impl Segment {
             }
         }
         Ok(())
+    }
+
+    /// The rows that a set of lists names, each held against the key that it should lie under.
+    fn listed(
+        &self,
+        lists: &Postings,
+        key_of: impl Fn(usize) -> Result<Option<u32>>,
+    ) -> Result<Rows> {
+        let mut rows = Rows::new(self.footer.rows);
+        let mut wrong = Ok(());
+        lists.each(&self.data, |key, row| {
+            let right = || Ok(rows.holds(row) && key_of(row as usize)? == Some(key));
+            match right() {
+                // Twice in its list, or in another's: it names what is not so.
+                Ok(right) if right && rows.add(row) => {}
+                Ok(_) => wrong = Err(self.data.corrupt(lists.entries.start, OTHERS)),
+                Err(error) => wrong = Err(error),
+            }
+        })?;
+        wrong.map(|()| rows)
+    }
+
+    /// The rows that the tables lead to, each held against its fingerprint.
+    fn found(&self) -> Result<Rows> {
+        let mut rows = Rows::new(self.footer.rows);
+        let columns = self.columns_untouched();
+        let others = || Err(self.data.corrupt(0, OTHERS));
+        let Some(table) = self.tables.table(0) else { return Ok(rows) };
+        for (place, (_, bits)) in table.placed().enumerate() {
+            let fingerprint = Fingerprint::from_bits(bits);
+            if self.tables.rank_checked(fingerprint, &self.data)? != Some(place) {
+                return others();
+            }
+            let mut right = true;
+            self.documents_at(place, |row| {
+                let number = row as usize;
+                right &= rows.holds(row)
+                    && columns.flags(number) & INDEXED != 0
+                    && columns.fingerprint(number) == fingerprint
+                    && rows.add(row);
+            })?;
+            if !right {
+                return others();
+            }
+        }
+        Ok(rows)
+    }
+}
+
+const OTHERS: &str = "the lists name other documents than the columns";
+
+/// Some of a segment's rows.
+struct Rows {
+    words: Vec<u64>,
+    end: u64,
+}
+
+impl Rows {
+    fn new(end: u64) -> Self {
+        Self { words: vec![0; end.div_ceil(64) as usize], end }
+    }
+
+    /// Whether the segment has such a row.
+    fn holds(&self, row: u32) -> bool {
+        u64::from(row) < self.end
+    }
+
+    fn contains(&self, row: usize) -> bool {
+        self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    /// `false` if it is there already.
+    fn add(&mut self, row: u32) -> bool {
+        let bit = 1 << (row % 64);
+        let Some(word) = self.words.get_mut(row as usize / 64) else { return false };
+        let fresh = *word & bit == 0;
+        *word |= bit;
+        fresh
     }
 }

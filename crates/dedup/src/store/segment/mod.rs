@@ -3,6 +3,7 @@
 pub(crate) mod blocks;
 pub(crate) mod build;
 mod check;
+mod crowd;
 pub(crate) mod footer;
 mod postings;
 mod sorting;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 
 use self::blocks::Checked;
 use self::build::LISTED;
+use self::crowd::{CROWD, Crowds};
 use self::footer::Footer;
 use super::columns::{COLUMNS, Column, Columns, Row};
 use super::memtable::digest_key;
 use crate::dir::Contents;
 use crate::error::Result;
 use crate::record::DocId;
-use crate::store::key_hash;
+use crate::store::keys::Key;
 use crate::tables::table::Shape;
 use crate::tables::{Near, Simd, Stored, Tables};
 use crate::{Error, Fingerprint, Layout};
@@ -34,6 +36,7 @@ pub(crate) struct Segment {
     data: Checked,
     /// For the layout's own distance or for that of the store.
     tables: Tables,
+    crowds: Crowds,
 }
 
 impl Segment {
@@ -61,7 +64,7 @@ impl Segment {
         let tables = tables.with_distance(distance).map_err(|_| Error::Distance(distance))?;
         let crcs = footer.crcs.clone();
         let data = Checked::new(path, data, footer.body, crcs, trusted);
-        Ok(Self { name: name.to_owned(), bytes, data, tables, footer })
+        Ok(Self { name: name.to_owned(), bytes, data, tables, footer, crowds: Crowds::default() })
     }
 
     pub(crate) fn ids(&self) -> Range<DocId> {
@@ -265,15 +268,34 @@ impl Segment {
     }
 
     /// The rows with this key, in ascending order; all but the last are deleted.
-    pub(crate) fn rows_of_key(&self, key: &[u8]) -> Result<Vec<u32>> {
-        let mut rows = Vec::new();
-        self.footer.by_key.get(&self.data, 0, key_hash(key), |row| rows.push(row))?;
-        let mut equal = Vec::new();
-        for row in rows {
-            if self.key(row as usize)? == key {
-                equal.push(row);
+    ///
+    /// # Complexity
+    /// A bucket of at most 64, or a binary search in one into which more keys were made to fall.
+    pub(crate) fn rows_of_key(&self, key: &Key<'_>) -> Result<Vec<u32>> {
+        let bucket = self.footer.by_key.bucket(0, key.stored());
+        let mut rows = match self.crowds.rows(bucket, key.bytes) {
+            Some(rows) => rows,
+            None => {
+                let entries = self.footer.by_key.bucket_of(&self.data, 0, key.stored())?;
+                let entries = entries.iter().map(|entry| u64::from_le_bytes(*entry));
+                if entries.len() > CROWD {
+                    let all = entries.map(|entry| entry as u32);
+                    self.crowds.add(bucket, all, |row| self.key(row as usize))?;
+                    self.crowds.rows(bucket, key.bytes).unwrap_or_default()
+                } else {
+                    let own = entries.filter(|entry| (entry >> 32) as u32 == key.stored());
+                    own.map(|entry| entry as u32).collect()
+                }
             }
-        }
-        Ok(equal)
+        };
+        let mut equal = Ok(());
+        rows.retain(|row| match self.key(*row as usize) {
+            Ok(found) => found == key.bytes,
+            Err(error) => {
+                equal = Err(error);
+                false
+            }
+        });
+        equal.map(|()| rows)
     }
 }

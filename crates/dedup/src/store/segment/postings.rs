@@ -79,7 +79,7 @@ impl<'a, F: Fn() -> Spool<'a>> Writer<'a, F> {
 }
 
 impl Postings {
-    fn bucket(&self, group: u32, key: u32) -> usize {
+    pub(super) fn bucket(&self, group: u32, key: u32) -> usize {
         let leading = if self.bits == 0 { 0 } else { key >> (32 - self.bits) };
         ((group as usize) << self.bits) + leading as usize
     }
@@ -100,6 +100,28 @@ impl Postings {
         }
     }
 
+    /// Calls `visit` with each key and row of all groups, bucket by bucket.
+    pub(crate) fn each(&self, data: &Checked, mut visit: impl FnMut(u32, u32)) -> Result<()> {
+        if self.directory.is_empty() {
+            return Ok(());
+        }
+        for group in 0..self.groups {
+            for leading in 0..1u64 << self.bits {
+                let first = (leading << (32 - self.bits)) as u32;
+                for entry in self.bucket_of(data, group, first)? {
+                    let entry = u64::from_le_bytes(*entry);
+                    let key = (entry >> 32) as u32;
+                    if self.bucket(group, key) != self.bucket(group, first) {
+                        let what = "an entry is in the wrong bucket of a list";
+                        return Err(data.corrupt(self.entries.start, what));
+                    }
+                    visit(key, entry as u32);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Calls `visit` with the rows of a key, in ascending order.
     pub(crate) fn get(
         &self,
@@ -108,26 +130,36 @@ impl Postings {
         key: u32,
         mut visit: impl FnMut(u32),
     ) -> Result<()> {
-        if self.directory.is_empty() {
-            return Ok(());
-        }
-        let at = self.directory.start + 4 * self.bucket(group, key);
-        let both = data.get(at..at + 8)?.first_chunk::<8>().copied().unwrap_or_default();
-        let both = u64::from_le_bytes(both);
-        let (start, end) = ((both & 0xffff_ffff) as usize, (both >> 32) as usize);
-        if start >= end {
-            return Ok(());
-        }
-        let entries = self.entries.start + 8 * start..self.entries.start + 8 * end;
-        if entries.end > self.entries.end {
-            return Err(data.corrupt(at, "a bucket ends outside of its section"));
-        }
-        for entry in data.get(entries)?.as_chunks::<8>().0 {
+        for entry in self.bucket_of(data, group, key)? {
             let entry = u64::from_le_bytes(*entry);
             if (entry >> 32) as u32 == key {
                 visit(entry as u32);
             }
         }
         Ok(())
+    }
+
+    /// The entries of a key's bucket.
+    pub(super) fn bucket_of<'a>(
+        &self,
+        data: &'a Checked,
+        group: u32,
+        key: u32,
+    ) -> Result<&'a [[u8; 8]]> {
+        if self.directory.is_empty() {
+            return Ok(&[]);
+        }
+        let at = self.directory.start + 4 * self.bucket(group, key);
+        let both = data.get(at..at + 8)?.first_chunk::<8>().copied().unwrap_or_default();
+        let both = u64::from_le_bytes(both);
+        let (start, end) = ((both & 0xffff_ffff) as usize, (both >> 32) as usize);
+        if start >= end {
+            return Ok(&[]);
+        }
+        let entries = self.entries.start + 8 * start..self.entries.start + 8 * end;
+        if entries.end > self.entries.end {
+            return Err(data.corrupt(at, "a bucket ends outside of its section"));
+        }
+        Ok(data.get(entries)?.as_chunks::<8>().0)
     }
 }

@@ -1,0 +1,119 @@
+//! From a document's key to its number, in sled: a cache over the segments' own tables of keys.
+
+#[cfg(feature = "sled")]
+mod sled_map;
+
+#[cfg(feature = "sled")]
+use std::path::Path;
+
+use super::view::View;
+use crate::error::Result;
+use crate::record::DocId;
+
+/// Nothing, or sled with the feature of that name. What it knows is held against the records, and
+/// what it does not know is looked up elsewhere: deleted or damaged it costs time alone.
+#[derive(Debug, Default)]
+pub(crate) struct IdMap {
+    #[cfg(feature = "sled")]
+    sled: Option<sled_map::SledMap>,
+}
+
+#[cfg(feature = "sled")]
+impl IdMap {
+    /// Opens the map in `folder` and brings it up to what is stored.
+    pub(crate) fn open(folder: Option<&Path>, view: &View) -> Result<Self> {
+        let most = most_bytes(view);
+        let mut sled = folder.and_then(|folder| sled_map::SledMap::open(folder, view.end, most));
+        if let Some(map) = &mut sled {
+            for id in map.known()..view.end {
+                if let Some(key) = view.with_row(id, true, |row| row.key.to_vec())? {
+                    map.insert(&key, id);
+                }
+                if id % 65_536 == 0 {
+                    map.commit();
+                }
+            }
+        }
+        Ok(Self { sled })
+    }
+
+    /// Whether the folder was damaged: it was set aside at this open, or is not used any more and will
+    /// be when it is closed.
+    pub(crate) fn was_set_aside(&self) -> bool {
+        self.sled.as_ref().is_some_and(sled_map::SledMap::is_damaged)
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Option<DocId> {
+        self.sled.as_ref()?.get(key)
+    }
+
+    pub(crate) fn insert(&mut self, key: &[u8], id: DocId) {
+        if let Some(map) = &mut self.sled {
+            map.insert(key, id);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) {
+        if let Some(map) = &mut self.sled {
+            map.remove(key);
+        }
+    }
+
+    /// Hands what was inserted to sled in one atomic batch.
+    pub(crate) fn commit(&mut self) {
+        if let Some(map) = &mut self.sled {
+            map.commit();
+        }
+    }
+
+    /// Makes the map durable and lets go of it. A damaged one is set aside.
+    pub(crate) fn close(&mut self) -> Result<()> {
+        self.sled.as_mut().map_or(Ok(()), sled_map::SledMap::close)
+    }
+}
+
+/// So many bytes an entry takes beside its key: its length, its number and their place in a node.
+#[cfg(feature = "sled")]
+const ENTRY_BYTES: u64 = 20;
+/// A map that takes so many times what its entries are is made anew: sled 0.34 gives little back.
+#[cfg(feature = "sled")]
+const MAX_GROWTH: u64 = 8;
+/// Up to so many bytes nobody minds; a new map takes one.
+#[cfg(feature = "sled")]
+const FLOOR_BYTES: u64 = 16 << 20;
+
+/// The most that a map of these documents may take on disk.
+#[cfg(feature = "sled")]
+fn most_bytes(view: &View) -> u64 {
+    let (mut rows, mut keys) = (0, 0);
+    for segment in view.segments.iter() {
+        rows += segment.footer.rows;
+        keys += segment.footer.keys.len() as u64;
+    }
+    for table in view.frozen.iter().chain([&view.active]) {
+        let table = super::view::read(table);
+        rows += table.rows() as u64;
+        keys += table.columns().keys.len() as u64;
+    }
+    MAX_GROWTH * (rows * ENTRY_BYTES + keys) + FLOOR_BYTES
+}
+
+#[cfg(not(feature = "sled"))]
+#[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same as with sled")]
+impl IdMap {
+    pub(crate) fn open(_: Option<&std::path::Path>, _: &View) -> Result<Self> {
+        Ok(Self {})
+    }
+    pub(crate) fn get(&self, _: &[u8]) -> Option<DocId> {
+        None
+    }
+    pub(crate) fn insert(&mut self, _: &[u8], _: DocId) {}
+    pub(crate) fn remove(&mut self, _: &[u8]) {}
+    pub(crate) fn commit(&mut self) {}
+    pub(crate) fn was_set_aside(&self) -> bool {
+        false
+    }
+    pub(crate) fn close(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,105 @@
+//! Keys that crowd into one bucket of a segment's table.
+//!
+//! The hash by which keys are stored is part of the format and known to everybody, so that keys can be
+//! chosen to fall into one bucket. Such a bucket is put into an order of its own when it is first met.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::Result;
+use crate::store::keys::KeyHasher;
+
+/// A bucket of more entries is a crowd; by chance there are four to eight, and never so many.
+pub(super) const CROWD: usize = 64;
+
+/// Hash and row, in this order.
+type Sorted = Arc<[(u64, u32)]>;
+
+/// The crowded buckets that were met: 16 bytes a row of theirs.
+#[derive(Debug, Default)]
+pub(super) struct Crowds {
+    any: AtomicBool,
+    hasher: KeyHasher,
+    buckets: Mutex<HashMap<usize, Sorted>>,
+}
+
+impl Crowds {
+    /// The rows of a bucket that may have this key, in ascending order; `None` if it is not known as one.
+    pub(super) fn rows(&self, bucket: usize, key: &[u8]) -> Option<Vec<u32>> {
+        if !self.any.load(Ordering::Acquire) {
+            return None;
+        }
+        let buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let sorted = Arc::clone(buckets.get(&bucket)?);
+        drop(buckets);
+        let hash = self.hasher.hash(key);
+        let first = sorted.partition_point(|entry| entry.0 < hash);
+        let equal = sorted.iter().skip(first).take_while(|entry| entry.0 == hash);
+        Some(equal.map(|entry| entry.1).collect())
+    }
+
+    /// Makes a bucket known by its rows.
+    pub(super) fn add<'a>(
+        &self,
+        bucket: usize,
+        rows: impl Iterator<Item = u32>,
+        key: impl Fn(u32) -> Result<&'a [u8]>,
+    ) -> Result<()> {
+        let entries = rows.map(|row| Ok((self.hasher.hash(key(row)?), row)));
+        let mut sorted = entries.collect::<Result<Vec<_>>>()?;
+        sorted.sort_unstable();
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        buckets.insert(bucket, sorted.into());
+        self.any.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::held;
+    use crate::store::keys::tests::colliding;
+    use crate::{Document, Fingerprint, Options, Store, Verdict, mix64};
+
+    fn offer(store: &Store, key: &[u8], number: u64) -> Verdict {
+        store.offer(&Document::new(key, Fingerprint::from_bits(mix64(number)))).unwrap()
+    }
+
+    #[test]
+    fn keys_that_were_chosen_to_collide_cost_no_more_than_others() {
+        let keys = colliding(3000);
+        for resident_bytes in [0, 64 << 20] {
+            let mut options = Options { resident_bytes, ..Options::default() };
+            options.policy.hamming_only = true;
+            let store = Store::in_memory(options).unwrap();
+            // In memory, in one segment, in two; each time all of them are offered again.
+            for (part, numbers) in (1..).zip([0..1000, 1000..2000, 2000..3000]) {
+                for number in numbers {
+                    let id = number as u64;
+                    assert_eq!(offer(&store, &keys[number], id), Verdict::New(id));
+                }
+                let known = |store: &Store| {
+                    let of = |(key, id): (&Vec<u8>, u64)| store.id_of(key).unwrap() == Some(id);
+                    assert!(keys.iter().take(1000 * part).zip(0..).all(of));
+                };
+                known(&store);
+                store.commit(b"").unwrap();
+                store.compact().unwrap();
+                known(&store);
+                store.check().unwrap();
+            }
+            store.delete(7).unwrap();
+            assert_eq!(store.id_of(&keys[7]).unwrap(), None);
+            assert_eq!(offer(&store, &keys[7], 9999), Verdict::New(3000));
+            assert_eq!(store.id_of(&keys[7]).unwrap(), Some(3000));
+            let view = held(&store.writer).view.clone();
+            let crowds = &view.segments.last().unwrap().crowds;
+            assert_eq!(crowds.buckets.lock().unwrap().len(), 1, "the bucket was put in order");
+            // What is compared whole of each key's bucket: itself, and no other by a hash of 64 bits.
+            let bucket = *crowds.buckets.lock().unwrap().keys().next().unwrap();
+            let compared = keys.iter().map(|key| crowds.rows(bucket, key).unwrap().len());
+            assert_eq!(compared.sum::<usize>(), 3000);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The cache from key to number behind its guards.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
+
+fn open(folder: &Path) -> Store {
+    let mut options = Options { memtable_documents: 2_000, ..Options::default() };
+    // So that a key is looked up there first.
+    options.resident_bytes = 0;
+    Store::open(folder, options).unwrap()
+}
+
+fn key(number: u64) -> String {
+    format!("http://site-{}.example/page/{number}", number % 7)
+}
+
+fn fill(folder: &Path, count: u64) {
+    let store = open(folder);
+    for number in 0..count {
+        let fingerprint = Fingerprint::from_bits(mix64(number));
+        store.insert(&Document::new(key(number).as_bytes(), fingerprint), None).unwrap();
+        if number % 1000 == 999 {
+            store.commit(b"").unwrap();
+        }
+    }
+    store.commit(b"").unwrap();
+    store.close().unwrap();
+}
+
+fn knows_all(store: &Store, count: u64) -> bool {
+    (0..count).all(|number| store.id_of(key(number).as_bytes()).unwrap() == Some(number))
+}
+
+#[test]
+fn a_half_written_snapshot_is_removed_and_the_map_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 500);
+    let planted = folder.path().join("ids/snap.7FFFFFFFFFFFFFFF.generating");
+    fs::write(&planted, b"half").unwrap();
+    let store = open(folder.path());
+    assert!(!store.cache_was_set_aside());
+    assert!(!planted.exists() && knows_all(&store, 500));
+    assert!(!folder.path().join("ids.damaged").exists());
+}
+
+#[test]
+fn damage_anywhere_is_said_and_made_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = 6_000;
+    fill(folder.path(), count);
+    let (ids, aside) = (folder.path().join("ids"), folder.path().join("ids.damaged"));
+    let file = ids.join("db");
+    let good: Vec<(std::path::PathBuf, Vec<u8>)> = fs::read_dir(&ids)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .collect();
+    let bytes = good.iter().find(|(path, _)| *path == file).unwrap().1.clone();
+    let mut seen = 0;
+    for at in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let _ = fs::remove_dir_all(&ids);
+        let _ = fs::remove_dir_all(&aside);
+        fs::create_dir_all(ids.join("blobs")).unwrap();
+        good.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+        let mut bad = bytes.clone();
+        bad.iter_mut().skip(at).take(64).for_each(|byte| *byte ^= 0x5a);
+        fs::write(&file, &bad).unwrap();
+        let store = open(folder.path());
+        assert!(knows_all(&store, count), "byte {at}");
+        let says = store.cache_was_set_aside();
+        drop(store);
+        seen += u32::from(says);
+        assert_eq!(aside.exists(), says, "byte {at}: what is said and what is done");
+        // Never twice: the next open has a whole map, or makes one.
+        let store = open(folder.path());
+        assert!(!store.cache_was_set_aside() && knows_all(&store, count), "byte {at}");
+        assert!(!store.cache_was_set_aside(), "byte {at}");
+    }
+    println!("of 40 damages {seen} were seen");
+    assert!(seen > 0, "none was seen");
+}
+
+#[test]
+fn damage_that_shows_itself_after_the_open_ends_the_use_of_the_map_and_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = 20_000;
+    fill(folder.path(), count);
+    let store = open(folder.path());
+    assert!(!store.cache_was_set_aside());
+    // Of the map only a few pages have been read.
+    let file = folder.path().join("ids/db");
+    let length = fs::metadata(&file).unwrap().len() as usize;
+    let mut out = fs::File::options().write(true).open(&file).unwrap();
+    out.write_all(&vec![0x5a; length]).unwrap();
+    drop(out);
+    assert!(knows_all(&store, count), "what it does not know is looked up");
+    assert!(store.cache_was_set_aside());
+    let document = Document::new(b"later", Fingerprint::from_bits(mix64(count)));
+    assert_eq!(store.insert(&document, None).unwrap(), count);
+    store.commit(b"").unwrap();
+    store.close().unwrap();
+    assert!(folder.path().join("ids.damaged").exists());
+    let store = open(folder.path());
+    assert!(!store.cache_was_set_aside() && knows_all(&store, count));
+    assert_eq!(store.id_of(b"later").unwrap(), Some(count));
+}
+
+#[test]
+fn a_map_that_is_much_larger_than_its_entries_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 500);
+    let ids = folder.path().join("ids");
+    // sled removes itself what it takes for torn off: numbers above the end of its log.
+    let (grown, marker) = (ids.join("blobs/1"), ids.join("marker"));
+    fs::write(&marker, b"").unwrap();
+    // Within what is borne, then beyond it.
+    for (bytes, stays) in [(8 << 20, true), (64 << 20, false)] {
+        fs::File::create(&grown).unwrap().set_len(bytes).unwrap();
+        let store = open(folder.path());
+        assert!(!store.cache_was_set_aside() && knows_all(&store, 500));
+        drop(store);
+        assert_eq!(marker.exists(), stays, "{bytes} bytes");
+    }
+    assert!(ids.exists());
+}
+
+#[test]
+fn closing_says_that_the_map_is_not_durable_and_dropping_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 500);
+    let file = folder.path().join("ids/db");
+    let store = open(folder.path());
+    fs::remove_file(&file).unwrap();
+    let error = store.close().unwrap_err();
+    assert!(matches!(&error, Error::Io { path, .. } if *path == file), "{error}");
+    assert!(knows_all(&open(folder.path()), 500), "nothing but time is lost");
+}
