@@ -8,11 +8,13 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// One planted bug: a file of a crate, what stands there, and what is put in its place.
+/// One planted bug: a file of a crate (`FILE`, or `FILE --features NAMES` where the tests need them), what
+/// stands there, and what is put in its place.
 struct Mutant {
     /// The folder of the crate, and the name of the file that describes the bug.
     name: String,
     krate: String,
+    features: String,
     file: PathBuf,
     sound: String,
     planted: String,
@@ -43,14 +45,15 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let (mut caught, mut planted) = (0, 0);
     let (mut missed, mut tested) = (Vec::new(), BTreeSet::new());
     for mutant in mutants.iter().skip(usize::try_from(from)? % step).step_by(step) {
-        if tested.insert(&mutant.krate) {
-            let krate = &mutant.krate;
-            ensure!(!fails(&copy, krate)?, "the tests of {krate} fail without a planted bug");
+        let (krate, features) = (&mutant.krate, &mutant.features);
+        if tested.insert((krate, features)) {
+            let fails = fails(&copy, krate, features)?;
+            ensure!(!fails, "the tests of {krate} fail without a planted bug");
         }
         let path = sources.join("crates").join(&mutant.krate).join(&mutant.file);
         let sound = fs::read_to_string(&path)?;
         fs::write(&path, sound.replacen(&mutant.sound, &mutant.planted, 1))?;
-        let noticed = fails(&copy, &mutant.krate)?;
+        let noticed = fails(&copy, krate, features)?;
         fs::write(&path, sound)?;
         planted += 1;
         caught += u64::from(noticed);
@@ -75,21 +78,24 @@ fn read(krate: &str, path: &Path) -> Result<Mutant> {
     let (planted, _) = rest.split_once(">>>>>>> planted").context("no end")?;
     let planted = planted.strip_suffix('\n').unwrap_or(planted);
     let name = format!("{krate}/{}", path.file_stem().context("no name")?.to_string_lossy());
+    let (file, features) = file.split_once(" --features ").unwrap_or((file, ""));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(krate).join(file);
     let here = fs::read_to_string(&source).with_context(|| source.display().to_string())?;
     let times = here.matches(sound).count();
     ensure!(times == 1, "what it replaces stands {times} times in {file}: bring it up to date");
     let (sound, planted) = (sound.to_owned(), planted.to_owned());
-    Ok(Mutant { name, krate: krate.to_owned(), file: file.into(), sound, planted })
+    let (krate, features) = (krate.to_owned(), features.to_owned());
+    Ok(Mutant { name, krate, features, file: file.into(), sound, planted })
 }
 
 /// Whether a crate's tests do not pass; sources that do not compile are no planted bug.
-fn fails(copy: &Path, krate: &str) -> Result<bool> {
+fn fails(copy: &Path, krate: &str, features: &str) -> Result<bool> {
     let cargo = |args: &[&str]| {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(copy.join("sources")).env("CARGO_TARGET_DIR", copy.join("target"));
         command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p"]);
-        command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]).args(args);
+        command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]);
+        command.args(["--features", features]).args(args);
         command.stdout(Stdio::null()).stderr(Stdio::null()).status()
     };
     ensure!(cargo(&["--no-run"])?.success(), "it does not compile");
