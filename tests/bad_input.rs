@@ -336,3 +336,40 @@ fn check_finds_damage_in_every_part() {
     }
     assert_eq!(code(&check()), 0, "{}", text(&check().stdout));
 }
+
+#[test]
+fn a_log_shorter_than_what_was_committed_is_refused_and_nothing_is_written() {
+    let server = Server::start(HashMap::from([
+        (
+            "/".to_owned(),
+            html(format!("<p>{}</p><a href=/copy>c</a><a href=/none>n</a>", prose(1, 9))),
+        ),
+        ("/copy".to_owned(), html(format!("<p>{}</p>", prose(1, 9)))),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    for name in ["discarded.jsonl", "skipped.jsonl"] {
+        let path = bench.data().join(name);
+        let whole = std::fs::read(&path).unwrap();
+        assert!(!whole.is_empty(), "{name}");
+        for left in [Some(&whole[..whole.len() - 1]), Some(&b""[..]), None] {
+            match left {
+                Some(left) => std::fs::write(&path, left).unwrap(),
+                None => std::fs::remove_file(&path).unwrap(),
+            }
+            let output = bench.crawl(&[server.url("/")], &[]);
+            let said = text(&output.stderr);
+            assert_eq!(code(&output), 2, "{name}: {said}");
+            assert!(
+                said.contains(name) && said.contains("put this file back from a copy"),
+                "{said}"
+            );
+            let there = std::fs::read(&path).ok();
+            assert_eq!(there.as_deref(), left, "{name} was touched");
+            let check = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+            assert_eq!((code(&check), text(&check.stdout).contains(name)), (2, true), "{name}");
+        }
+        std::fs::write(&path, &whole).unwrap();
+    }
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+}

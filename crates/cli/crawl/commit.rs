@@ -246,19 +246,15 @@ impl Committer {
         } else {
             None
         };
-        let open_log = |path: PathBuf, length| {
-            Log::open(&path, length).with_context(|| path.display().to_string())
-        };
         // A job without a frontier has no length to cut back to, and keeps its own for the next.
-        let skipped_length =
-            if frontier.is_some() { skips.skipped.max(pages.skipped) } else { u64::MAX };
+        let skipped_length = frontier.is_some().then(|| skips.skipped.max(pages.skipped));
         let committer = Self {
             store,
             index,
             warc,
-            discarded: open_log(data.discarded(), pages.discarded)?,
-            skipped: open_log(data.skipped(), skipped_length)?,
-            decided: open_log(data.root().join("decisions.jsonl"), pages.decisions)?,
+            discarded: Log::open(&data.discarded(), Some(pages.discarded))?,
+            skipped: Log::open(&data.skipped(), skipped_length)?,
+            decided: Log::open(&data.root().join("decisions.jsonl"), Some(pages.decisions))?,
             // Read after the log was cut back.
             decisions: Decisions::read(data.root())?,
             shared: None,

@@ -5,7 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::exit::{DAMAGED, coded};
 
 /// One line of discarded.jsonl.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -72,16 +75,34 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens the log and cuts it back to `length`, its committed part.
-    pub(crate) fn open(path: &Path, length: u64) -> io::Result<Self> {
-        let mut file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
-        let found = file.metadata()?.len();
-        if found > length {
-            file.set_len(length)?;
+    /// Opens the log and cuts it back to its committed part; all of it is, where nobody knows.
+    ///
+    /// # Errors
+    /// If less is there than was committed: then nothing is written.
+    pub(crate) fn open(path: &Path, committed: Option<u64>) -> Result<Self> {
+        let name = || path.display().to_string();
+        let found = match std::fs::metadata(path) {
+            Ok(meta) => meta.len(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(error).with_context(name),
+        };
+        let length = committed.unwrap_or(found);
+        if found < length {
+            let what = format!(
+                "{}: {found} of {length} bytes that were committed are there; put this file back from a copy \
+                 (`crawl check` tells what else is damaged), or make a new data directory of what was fetched: \
+                 `crawl pages DIR/pages/*.warc.gz --data NEW`",
+                path.display()
+            );
+            return Err(coded(DAMAGED, what));
         }
-        let length = found.min(length);
-        file.seek(SeekFrom::Start(length))?;
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(false);
+        let mut file = options.open(path).with_context(name)?;
+        if found > length {
+            file.set_len(length).with_context(name)?;
+        }
+        file.seek(SeekFrom::Start(length)).with_context(name)?;
         Ok(Self { file, length, pending: Vec::new() })
     }
 
