@@ -1,7 +1,8 @@
 //! `crawl find-all` and `crawl find-clusters`, in the format of the simhash-cpp tools.
 
+use std::cell::RefCell;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -59,14 +60,20 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     layout(0)?;
     let input = read(&args.input, memory)?;
     let layout = layout(input.len())?;
-    let mut out: Box<dyn Write> = if args.output == Path::new("-") {
+    let out: Box<dyn Write> = if args.output == Path::new("-") {
         Box::new(BufWriter::new(io::stdout().lock()))
     } else {
-        let file = File::create(&args.output);
-        Box::new(BufWriter::new(file.with_context(|| args.output.display().to_string())?))
+        let name = || args.output.display().to_string();
+        let mut file = File::create(&args.output).with_context(name)?;
+        has_room(&mut file).with_context(name)?;
+        Box::new(BufWriter::new(file))
     };
+    // Both what finds and what tells of progress write.
+    let out = RefCell::new(Output { out, written: Ok(()) });
     let bar = bar(common);
     let progress = |progress: Progress| {
+        // What was found so far is there for whoever reads it, and a full disk is known.
+        out.borrow_mut().with(|out| Ok(out.flush()?));
         if let Some(bar) = &bar {
             bar.set_length(progress.total);
             bar.set_position(progress.done);
@@ -78,7 +85,6 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     let folder = std::env::temp_dir();
     let mut pairs = Sorter::new(&folder, memory);
     let mut clusters = Clusters::spilling(&folder, memory);
-    let mut written: Result<()> = Ok(());
     // What does not fit into memory sorted is written as it is found.
     let sorted = matches!(input, Input::Memory(_));
     let visit = |found| match what {
@@ -88,19 +94,29 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
                 Found::Near(pair) => (pair.a.bits(), pair.b.bits()),
                 Found::Repeated(value, _) => (value.bits(), value.bits()),
             };
-            if written.is_ok() {
-                written = match sorted {
-                    true => pairs.push([a, b]).map_err(Into::into),
-                    false => writeln!(out, "[{a}, {b}]").map_err(Into::into),
-                };
-            }
+            out.borrow_mut().with(|out| {
+                match sorted {
+                    true => pairs.push([a, b])?,
+                    false => writeln!(out, "[{a}, {b}]")?,
+                }
+                Ok(())
+            });
         }
     };
-    match &input {
-        Input::Memory(all) => find_each(all.as_slice(), &layout, &options, visit, progress)?,
-        Input::File(spool) => find_each(spool, &layout, &options, visit, progress)?,
-    }
+    let searched = match &input {
+        Input::Memory(all) => {
+            let source = Until { source: all.as_slice(), out: &out };
+            find_each(&source, &layout, &options, visit, progress)
+        }
+        Input::File(spool) => {
+            let source = Until { source: spool, out: &out };
+            find_each(&source, &layout, &options, visit, progress)
+        }
+    };
+    let Output { mut out, written } = out.into_inner();
+    // It ends the search, and says why better than the search does.
     written?;
+    searched?;
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
@@ -117,6 +133,52 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     written?;
     out.flush()?;
     Ok(COMPLETE)
+}
+
+/// Where results go, and whether they could be written so far.
+struct Output {
+    out: Box<dyn Write>,
+    written: Result<()>,
+}
+
+impl Output {
+    /// Writes, unless that has failed before.
+    fn with(&mut self, write: impl FnOnce(&mut dyn Write) -> Result<()>) {
+        if self.written.is_ok() {
+            self.written = write(&mut self.out);
+        }
+    }
+}
+
+/// A source that comes to its end where nothing can be written any more: a search reads it for each part
+/// of each table.
+struct Until<'a, S: ?Sized> {
+    source: &'a S,
+    out: &'a RefCell<Output>,
+}
+
+impl<S: Source + ?Sized> Source for Until<'_, S> {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&[Fingerprint])) -> hapax_dedup::Result<()> {
+        if self.out.borrow().written.is_err() {
+            return Err(hapax_dedup::Error::Poisoned);
+        }
+        self.source.for_each(visit)
+    }
+}
+
+/// Whether a file on disk takes anything at all: results that are sorted come at the end, and a search
+/// may take hours.
+fn has_room(file: &mut File) -> io::Result<()> {
+    if !file.metadata()?.is_file() {
+        return Ok(());
+    }
+    file.write_all(b"\n")?;
+    file.set_len(0)?;
+    file.rewind()
 }
 
 fn write_line(out: &mut impl Write, cluster: &[Fingerprint]) -> io::Result<()> {
