@@ -92,7 +92,8 @@ impl Response {
 
     /// The status line and headers as they are written to a WARC.
     pub fn head(&self) -> Vec<u8> {
-        let mut head = format!("HTTP/1.1 {}\r\n", self.status).into_bytes();
+        // The blank belongs there though no phrase follows (RFC 9112, 4).
+        let mut head = format!("HTTP/1.1 {} \r\n", self.status).into_bytes();
         for (name, value) in self.headers.iter().filter(|(name, _)| name != "transfer-encoding") {
             head.extend(name.as_bytes());
             head.extend(b": ");
