@@ -275,6 +275,85 @@ fn a_recrawl_that_nobody_answers_says_so() {
 }
 
 #[test]
+fn a_recrawl_that_gets_failures_alone_says_so() {
+    let down = Arc::new(AtomicUsize::new(0));
+    let now = Arc::clone(&down);
+    let server = Server::answering(
+        Arc::new(move |path, _| match (now.load(SeqCst), path) {
+            (1, path) if path != "/robots.txt" => Page { status: "503 Busy", ..missing() },
+            (2, path) if path.ends_with('2') => Page { status: "502 Broken", ..missing() },
+            (_, "/") => html(format!("<p>{}</p><a href=/1>1</a><a href=/2>2</a>", prose(1, 10))),
+            (_, "/1") => article(2),
+            (_, "/2") => article(3),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    down.store(1, SeqCst);
+    let output = bench.crawl(&seeds, &["--recrawl"]);
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 4, "{said}");
+    assert!(said.contains("every answer was a failure"), "{said}");
+    assert_eq!(bench.summary()["pages"]["indexed"].as_u64(), Some(3), "what was there is kept");
+    // One that answers is enough.
+    down.store(2, SeqCst);
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+}
+
+#[test]
+fn what_has_not_changed_by_its_date_alone_is_a_revisit_in_the_archive() {
+    const CHANGED: &str = "Wed, 21 Oct 2015 07:28:00 GMT";
+    let server = Server::answering(
+        Arc::new(move |path, head| match path {
+            "/" if head.contains(&format!("if-modified-since: {CHANGED}")) => {
+                Page { status: "304 Not Modified", headers: String::new(), body: Vec::new() }
+            }
+            "/" => {
+                let page = article(1);
+                Page { headers: format!("{}Last-Modified: {CHANGED}\r\n", page.headers), ..page }
+            }
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    assert_eq!(bench.summary()["pages"]["unchanged"], 1, "{}", bench.summary());
+    let head = server.heads().into_iter().rfind(|head| head.starts_with("GET / ")).unwrap();
+    assert!(head.contains("if-modified-since") && !head.contains("if-none-match"), "{head}");
+
+    let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
+    let mut reader = hapax_fetch::warc::Reader::new(file, 1 << 20).unwrap();
+    let (mut first, mut revisit) = (None, None);
+    while let Some(record) = reader.next_record().unwrap() {
+        match record.header("warc-type") {
+            Some("response") => first = Some(record),
+            Some("revisit") => revisit = Some(record),
+            _ => {}
+        }
+    }
+    let (first, revisit) = (first.unwrap(), revisit.unwrap());
+    let profile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
+    for (name, expected) in [
+        ("warc-profile", Some(profile)),
+        ("warc-target-uri", Some(seeds[0].as_str())),
+        ("warc-refers-to", first.header("warc-record-id")),
+        ("warc-refers-to-target-uri", Some(seeds[0].as_str())),
+        ("warc-refers-to-date", first.header("warc-date")),
+    ] {
+        assert!(expected.is_some(), "{name}");
+        assert_eq!(revisit.header(name), expected, "{name}");
+    }
+    assert!(revisit.block.starts_with(b"HTTP/1.1 304 \r\n"), "{}", text(&revisit.block));
+    bench.checked();
+}
+
+#[test]
 fn budgets_are_whole_in_a_recrawl_that_goes_on_and_pages_are_counted_from_each_beginning() {
     let server = Server::slow(web(30, 2), Duration::from_millis(4));
     let bench = Bench::new();

@@ -1,12 +1,13 @@
 //! What a first answer, or the flags of a first run, must not decide for ever; and redirects, stubs and
 //! broken pages that must not take good pages with them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use crate::fetching::article;
-use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 fn site(
     answer: impl Fn(&str, usize) -> Page + Send + Sync + 'static,
@@ -337,4 +338,57 @@ fn a_spelling_that_robots_forbid_is_not_followed() {
     let bench = Bench::new();
     bench.crawl(&[server.url("/")], &[]);
     assert_eq!((server.asked(), reasons(&bench, "redirects")), (vec!["/".to_owned()], 1));
+}
+
+#[test]
+fn redirects_that_lead_round_are_no_aliases_of_each_other() {
+    let pages = |round: bool| {
+        let mut pages = HashMap::from([
+            ("/", html(format!("<p>{}</p><a href=/a>a</a><a href=/x>x</a>", prose(1, 9)))),
+            ("/a", redirect("/b")),
+            ("/b", redirect("/c")),
+            ("/c", redirect("/a")),
+            // A redirect to a page is one, of whatever length.
+            ("/x", redirect("/y")),
+            ("/y", redirect("/z")),
+            ("/z", article(9)),
+        ]);
+        if !round {
+            pages.insert("/c", article(8));
+        }
+        pages
+    };
+    let (server, now) =
+        site(move |path, step| pages(step == 0).get(path).cloned().unwrap_or_else(missing));
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let paths = |lines: Vec<serde_json::Value>| -> Vec<String> {
+        let url =
+            |line: &serde_json::Value| line["url"].as_str().unwrap().replace(&server.url(""), "");
+        let mut paths: Vec<String> = lines.iter().map(url).collect();
+        paths.sort();
+        paths
+    };
+    let mut round = bench.log("skipped.jsonl");
+    round.retain(|line| line["reason"] == "redirects");
+    assert_eq!(paths(round), ["/a", "/b", "/c"]);
+    // What was taken for an alias before it showed is none any more.
+    let listed = bench.run(&["duplicates", "list"]);
+    let still = |path: &str| {
+        let url = server.url(path);
+        let mut lines = listed.lines().filter(|line| !line.trim_start().starts_with('='));
+        let line = lines.find(|line| line.split_whitespace().any(|word| word == url));
+        line.map(|line| !line.contains("no more"))
+    };
+    assert_eq!(["/a", "/b", "/c"].map(still), [Some(false), Some(false), None], "{listed}");
+    assert_eq!(["/x", "/y"].map(still), [Some(true); 2], "{listed}");
+    assert_eq!(bench.summary()["pages"]["alias"], 2, "{}", bench.summary());
+    bench.checked();
+    // It may lead somewhere later.
+    now.store(1, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1", "--recrawl"])), 0);
+    assert!(bench.found("when").contains(&server.url("/c")), "{:?}", bench.found("when"));
+    assert_eq!(bench.summary()["pages"]["alias"], 4, "{}", bench.summary());
+    bench.checked();
 }

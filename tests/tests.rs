@@ -19,6 +19,8 @@ mod bad_input;
 mod archives;
 // The commands beside the main job.
 mod commands;
+// What would become of an address.
+mod explain;
 // The log of discarded pages: seen, understood, taken back.
 mod duplicates;
 // What one crawl found, used by the next.
@@ -35,6 +37,8 @@ mod documents;
 mod many_hosts;
 // Sitemaps, robots.txt, politeness, conditional requests: what is asked of whom.
 mod fetching;
+// What sitemaps list and how they are come by.
+mod sitemaps;
 // A host's robots.txt, by the answer to the request for it.
 mod robots;
 // What a first answer does not decide for ever.

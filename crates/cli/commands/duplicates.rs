@@ -173,7 +173,9 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
     let distance = entry.distance.map_or("-".into(), |d| d.to_string());
     let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
     let state = match (rows.decisions.restored(entry.id), rows.decisions.took_over(entry.id)) {
-        _ if rows.decisions.ended(entry.id) => "  (forgotten, or fetched again since)",
+        _ if rows.decisions.ended(entry.id) => {
+            "  (no more: forgotten, fetched again since, or redirects that lead round)"
+        }
         (Some(_), _) => "  (restored)",
         (None, true) => "  (this one is kept now)",
         _ => "",

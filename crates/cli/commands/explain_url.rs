@@ -1,16 +1,19 @@
 //! `crawl explain URL` and `--dry-run`: what would become of an address. Nothing is fetched but
 //! robots.txt, where the data directory remembers none.
 
-use std::io::Write;
-use std::path::Path;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{DiskFrontier, Frontier, host_key};
+use hapax_frontier::{DiskFrontier, Entry, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::crawl::{MAX_CRAWL_DELAY, Rules, claimed, moved_seeds, names_host, remembered_robots};
+use crate::crawl::{
+    MAX_CRAWL_DELAY, Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host,
+    remembered_robots,
+};
 use crate::data::saved;
 use crate::duplicates::Decisions;
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
@@ -32,6 +35,8 @@ struct Judge {
     frontier: Option<DiskFrontier>,
     store: Option<hapax_dedup::Store>,
     decisions: Decisions,
+    skipped: Option<PathBuf>,
+    max_pages_per_host: u64,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -129,6 +134,8 @@ impl Judge {
             ignore_robots: settings.ignore_robots(),
             frontier,
             store,
+            skipped: data.map(|data| data.join("skipped.jsonl")),
+            max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
             decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::read)?,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         })
@@ -137,7 +144,16 @@ impl Judge {
     fn judge(&self, url: &Url) -> Report {
         let mut report = Report::default();
         report.say("url", url.as_str());
-        let url = match self.rules.admit(url, 0) {
+        // How far from a seed it was met, the queue says, or the log of what was refused for it.
+        let entry = self.frontier.as_ref().zip(self.rules.normal(url));
+        let entry = entry.and_then(|(frontier, url)| frontier.queued(&url).ok()?);
+        let logged = self.rules.normal(url).and_then(|url| self.last_skipped(&url));
+        let depth = match (&entry, &logged) {
+            (Some((_, entry)), _) => entry.depth,
+            (None, Some(line)) => depth_of(line).unwrap_or(0),
+            (None, None) => 0,
+        };
+        let url = match self.rules.admit(url, depth) {
             None => {
                 report.refuse("scheme", "not http or https");
                 return report;
@@ -167,7 +183,7 @@ impl Judge {
             }
         }
         self.robots(&url, &mut report);
-        self.known(&url, &mut report);
+        self.known(&url, entry, logged.as_ref(), &mut report);
         report
     }
 
@@ -217,14 +233,55 @@ impl Judge {
         }
     }
 
-    fn known(&self, url: &Url, report: &mut Report) {
+    /// The last line about a URL in skipped.jsonl.
+    fn last_skipped(&self, url: &Url) -> Option<Skipped<'static>> {
+        let log = std::fs::File::open(self.skipped.as_ref()?).ok()?;
+        let quoted = serde_json::to_string(url.as_str()).ok()?;
+        let (mut log, mut line, mut found) = (BufReader::new(log), String::new(), None);
+        loop {
+            line.clear();
+            // A line of which half is written yet is none.
+            if log.read_line(&mut line).ok().is_none_or(|read| read == 0) {
+                return found;
+            }
+            if line.contains(&quoted)
+                && let Ok(skipped) = serde_json::from_str::<Skipped<'static>>(&line)
+                && skipped.url == url.as_str()
+            {
+                found = Some(skipped);
+            }
+        }
+    }
+
+    /// Pages of its host that count for the budget.
+    fn budget(&self, url: &Url, report: &mut Report) {
+        let Some(frontier) = &self.frontier else { return };
+        let pages = host_pages(frontier, &host_key(url)).unwrap_or(0);
+        if pages >= self.max_pages_per_host {
+            report.refuse("budget", format!("{pages} pages of this host were fetched"));
+        }
+    }
+
+    fn known(
+        &self,
+        url: &Url,
+        entry: Option<(u64, Entry)>,
+        logged: Option<&Skipped<'_>>,
+        report: &mut Report,
+    ) {
+        if let Some(line) = logged {
+            let (time, reason, detail) = (&line.time, &line.reason, &line.detail);
+            report.say("logged", format!("{time} {reason}, {detail}"));
+        }
         let Some(frontier) = &self.frontier else {
             return report.say("known", "no crawl's memory at hand (none yet, or one is at work)");
         };
         if let Some(host) = frontier.host(&host_key(url)) {
             report.say("host", format!("{} of its URLs wait", host.queued));
         }
-        if let Ok(Some(before)) = frontier.position(url) {
+        if let Some((before, entry)) = entry {
+            report.say("depth", entry.depth.to_string());
+            self.budget(url, report);
             return report.say("known", format!("queued, {before} of its host before it"));
         }
         let id = self.store.as_ref().and_then(|store| store.id_of(url.as_str().as_bytes()).ok()?);
@@ -246,7 +303,8 @@ impl Judge {
                 report.refuse("known", "see skipped.jsonl");
             }
             None => {
-                report.say("known", "never seen");
+                report.say("known", if logged.is_some() { "refused" } else { "never seen" });
+                self.budget(url, report);
                 if let Ok(Some((feed, of))) = claimed(frontier, url) {
                     report.say("feed", format!("{feed} says that it is a duplicate of {of}"));
                     report.refuse("feed", "left out, but for the few that are checked");

@@ -6,13 +6,12 @@ use url::Url;
 
 use super::log::Skipped;
 use super::recrawl::GONE;
-use super::rules::{AT_DEPTH, BY_LINE, RULES};
+use super::rules::{BY_LINE, RULES, depth_of};
+use super::sitemaps::{BELOW_INDEXES, REST, SITEMAP, Way};
 use super::writer::Writer;
 
 /// So many pages to look at again are made durable at a time.
 const AGAIN: u64 = 10_000;
-/// What the log says of a sitemap, so that wider rules take it in as one.
-pub(super) const SITEMAP: &str = "a sitemap";
 
 impl Writer {
     /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
@@ -61,10 +60,18 @@ impl Writer {
                 }
                 continue;
             }
-            let depth = skipped.detail.strip_prefix(AT_DEPTH).and_then(|depth| depth.parse().ok());
+            let depth = depth_of(&skipped);
             let Ok(url) = Url::parse(&skipped.url) else { continue };
             if skipped.detail == SITEMAP {
-                self.sitemap_at(&url, 0)?;
+                self.sitemap_at(&url, Way::BELOW)?;
+                continue;
+            }
+            if skipped.detail.starts_with(REST) {
+                self.sitemap_again(&url)?;
+                continue;
+            }
+            if skipped.detail.starts_with(BELOW_INDEXES) {
+                // No rule says how deep those are read.
                 continue;
             }
             if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))

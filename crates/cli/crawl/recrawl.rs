@@ -5,7 +5,8 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use hapax_fetch::Response;
 use hapax_fetch::warc::{RecordKind, RefersTo};
-use hapax_frontier::Lease;
+use hapax_frontier::{Frontier, Lease};
+use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};
 use super::fetch::{VALIDATORS, validators_note};
@@ -16,8 +17,16 @@ use crate::duplicates::Rows;
 pub(super) const GONE: &str = "gone";
 /// Under this name it remembers how far from a seed a page lies, where that is limited.
 const DEPTH: &str = "depth";
+/// Under this name it remembers where a URL led in this look, or in the first one.
+const TARGET: &str = "target";
 /// The kind of a row that is a redirect.
 const ALIAS: &str = "alias";
+
+/// How many pages of a host were fetched, by what a frontier remembers.
+pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
+    let note = frontier.note_of(host, HOST_PAGES)?.unwrap_or_default();
+    Ok(note.first_chunk::<8>().map_or(0, |pages| u64::from_le_bytes(*pages)))
+}
 
 impl Committer {
     /// Hosts have their whole budget again.
@@ -65,6 +74,56 @@ impl Committer {
         if let Some(frontier) = &self.frontier {
             frontier.note(url, GONE, b"1".to_vec());
         }
+    }
+
+    /// Which look this is: what an earlier one saw of redirects may be otherwise now.
+    const fn look(&self) -> u64 {
+        if self.recrawl { self.looked_at_before } else { 0 }
+    }
+
+    /// Where a URL leads.
+    pub(super) fn remember_target(&self, url: &Url, target: &Url) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url.as_str(), TARGET, format!("{} {target}", self.look()).into());
+        }
+    }
+
+    fn target_of(&self, url: &str) -> Result<Option<Url>> {
+        let Some(frontier) = &self.frontier else { return Ok(None) };
+        let note = frontier.note_of(url, TARGET)?.unwrap_or_default();
+        let note = std::str::from_utf8(&note).unwrap_or_default().split_once(' ');
+        let note = note.filter(|(look, _)| *look == self.look().to_string());
+        Ok(note.and_then(|(_, target)| Url::parse(target).ok()))
+    }
+
+    /// The URLs over which redirects lead from a URL's target back to it; none if they do not.
+    pub(super) fn redirects_round(&self, url: &Url, to: Url, most: u8) -> Result<Vec<Url>> {
+        let mut round = vec![to];
+        while round.len() <= usize::from(most)
+            && let Some(last) = round.last()
+            && let Some(next) = self.target_of(last.as_str())?
+        {
+            if next == *url {
+                return Ok(round);
+            }
+            round.push(next);
+        }
+        Ok(Vec::new())
+    }
+
+    /// A URL was taken for an alias before it turned out that redirects lead from it to nothing.
+    pub(super) fn end_alias(&mut self, url: &Url) -> Result<()> {
+        let text = url.as_str();
+        if let Some(id) = self.store.id_of(text.as_bytes())?
+            // At a second look it may be a page that is known.
+            && (!self.recrawl || self.kind_of(id)? == Some(ALIAS))
+        {
+            self.end_row(id, text)?;
+            self.forget(id)?;
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        }
+        self.ask_again(text);
+        self.skip(text, "redirects", "a loop: it leads back to itself over others")
     }
 
     /// Takes a page out of tables and index: another version of it comes.
@@ -146,6 +205,7 @@ impl Committer {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }
         if self.recrawl {
+            frontier.note(page.url.as_str(), TARGET, Vec::new());
             frontier.note(page.url.as_str(), GONE, Vec::new());
         }
     }

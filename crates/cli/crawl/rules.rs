@@ -11,6 +11,7 @@ use hapax_frontier::{Rejected, Scope, ScopeKind, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 
+use super::log::Skipped;
 use super::stats::Stats;
 use super::summary::Stop;
 use crate::exit::{USAGE, coded};
@@ -73,6 +74,11 @@ impl Rules {
         self.max_depth < u16::MAX
     }
 
+    /// The form in which a URL is known, unless it is a trap or no web address.
+    pub(crate) fn normal(&self, url: &Url) -> Option<Url> {
+        normalize(url, &self.limits).ok()
+    }
+
     pub(super) fn in_scope(&self, url: &Url) -> bool {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
@@ -102,6 +108,11 @@ impl Rules {
         };
         Some(Err((normal, reason, format!("{AT_DEPTH}{depth}"))))
     }
+}
+
+/// How far from a seed a refused URL was met, if its line says so.
+pub(crate) fn depth_of(line: &Skipped<'_>) -> Option<u16> {
+    line.detail.strip_prefix(AT_DEPTH)?.parse().ok()
 }
 
 /// Whether a list of hosts names the one of a URL: with its port or for all ports.

@@ -237,7 +237,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
-    summary.unreached = looks_again > 0 && summary.responses == 0 && stop == Stop::Complete;
+    summary.unreached =
+        looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
     if !summary.shared {
         summary.name_hosts(&stats, &*frontier);
     }

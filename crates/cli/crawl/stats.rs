@@ -82,6 +82,8 @@ pub(crate) struct Stats {
     pub(crate) responses: AtomicU64,
     /// Of these, to requests for pages.
     pub(crate) answers: AtomicU64,
+    /// Pages of this run that were answered with anything but failures.
+    pub(crate) reached: AtomicU64,
     /// Bytes received in this run.
     pub(crate) received: AtomicU64,
 }

@@ -51,7 +51,7 @@ pub(crate) struct Summary {
     /// Other workers share the crawl, and may have done it all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) shared: bool,
-    /// A recrawl that got no answer for any page.
+    /// A recrawl that got no answer for any page, or failures alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unreached: bool,
 }
@@ -190,6 +190,9 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     let pages = &summary.pages;
     let head = match (&summary.stopped, summary.code()) {
         (Some(why), _) => format!("Stopped: {why}."),
+        (None, _) if summary.unreached && summary.responses > 0 => {
+            "No page could be looked at again: every answer was a failure (5xx or 429).".to_owned()
+        }
         (None, _) if summary.unreached => "No page could be looked at again.".to_owned(),
         (None, exit::NO_SEED) => "No seed could be fetched.".to_owned(),
         (None, _) if summary.deferred_urls > 0 => {

@@ -4,16 +4,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_fetch::Sitemap;
-use hapax_fetch::warc::format_time;
-use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
+use hapax_frontier::{Entry, EntryKind, Frontier, Lease, normalize};
 use tokio::sync::mpsc;
 use url::Url;
 
-use super::begin::SITEMAP;
 use super::commit::{Committer, Outcome};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::Message;
@@ -22,6 +19,7 @@ use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
 use super::rules::Rules;
 use super::run::Control;
+use super::sitemaps::{Refusal, Way};
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
 
@@ -56,15 +54,28 @@ const SPOOL_EVERY: Duration = Duration::from_millis(500);
 
 /// Messages taken at a time where verdicts come from a cluster.
 const TOGETHER: usize = 64;
-/// Sitemap indexes on the way to a sitemap.
-const MAX_SITEMAP_DEPTH: u8 = 2;
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// A page that changed since comes first, if the sitemap says so and not that it will change.
-const RECENT: Duration = DAY.saturating_mul(30);
 /// After so many pages a host is asked for one that does not exist.
 const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
 const STUB_WORDS: u32 = 50;
+
+/// Whether a page was asked for and something else came than a failure.
+fn is_answer(message: &Message) -> bool {
+    let lease = match message {
+        Message::Page(page) => page.lease.as_ref(),
+        Message::Unread { lease, .. }
+        | Message::Redirect { lease, .. }
+        | Message::Gone { lease, .. }
+        | Message::Unchanged { lease, .. }
+        | Message::Skip {
+            lease,
+            reason: "http-4xx" | "http-other" | "too-large" | "bomb" | "encoding",
+            ..
+        } => Some(lease),
+        _ => None,
+    };
+    lease.is_some_and(|lease| lease.entry.kind == EntryKind::Page)
+}
 
 /// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
 struct PanicGuard(Arc<Control>);
@@ -217,6 +228,9 @@ impl Writer {
     }
 
     fn take(&mut self, message: Message) -> Result<()> {
+        if is_answer(&message) {
+            self.stats.reached.fetch_add(1, Relaxed);
+        }
         match message {
             Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
             Message::Quiet { lease } => {
@@ -260,22 +274,11 @@ impl Writer {
                     return Ok(());
                 }
                 if entry.kind == EntryKind::Sitemap {
-                    self.sitemap_at(&target, entry.hops)?;
+                    self.sitemap_moved(&entry, &target)?;
                     self.committer.finish(Some(&lease));
                     return Ok(());
                 }
-                if normalize(&target, &self.rules.limits).is_ok_and(|to| to == entry.url) {
-                    // Followed as often as is allowed, and it led here again.
-                    let detail = format!("it leads to itself, or to another spelling: {target}");
-                    self.committer.skip(entry.url.as_str(), "redirects", &detail)?;
-                    self.committer.finish(Some(&lease));
-                    return Ok(());
-                }
-                self.follow(&entry, &target)?;
-                if moved {
-                    self.moved(&entry, &target)?;
-                }
-                self.committer.alias(&lease, &target)
+                self.redirected(&lease, &target, moved)
             }
             Message::Gone { lease, status } => {
                 let url = lease.entry.url.as_str();
@@ -289,7 +292,7 @@ impl Writer {
             }
             Message::Clean { lease, target } => {
                 match lease.entry.kind {
-                    EntryKind::Sitemap => self.sitemap_at(&target, lease.entry.hops)?,
+                    EntryKind::Sitemap => self.sitemap_is(&lease.entry, &target)?,
                     _ => self.push(&target, lease.entry.depth, lease.entry.hops)?,
                 }
                 let url = lease.entry.url.as_str();
@@ -302,7 +305,7 @@ impl Writer {
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
-            Message::SitemapElsewhere(map) => self.sitemap_at(&map, 0),
+            Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default()),
             Message::Claimed { lease, claim } => self.claimed(lease, &claim),
             Message::Unchanged { lease, response, time } => {
                 self.committer.unchanged(&lease, &response, time)
@@ -325,40 +328,6 @@ impl Writer {
         self.committer.skip(host.as_str(), "host-down", detail)
     }
 
-    fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
-        let now = SystemTime::now();
-        let since = format_time(now.checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH));
-        let until = format_time(now + DAY);
-        for page in sitemap.pages {
-            let changed = page.changed.as_deref().unwrap_or_default();
-            let recent = since.as_str() <= changed && changed < until.as_str();
-            self.push_as(&page.url, 1, |url| Entry { recent, ..Entry::page(url, 1) })?;
-        }
-        for map in sitemap.maps {
-            self.sitemap_at(&map, from.hops)?;
-        }
-        Ok(())
-    }
-
-    /// A sitemap below another one, or one to which another leads.
-    pub(super) fn sitemap_at(&mut self, map: &Url, above: u8) -> Result<()> {
-        let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(()) };
-        if above >= MAX_SITEMAP_DEPTH {
-            let detail = format!("below {MAX_SITEMAP_DEPTH} sitemap indexes");
-            if self.frontier.mark(&map)? {
-                self.committer.skip(map.as_str(), "depth", &detail)?;
-            }
-        } else if self.rules.in_scope(&map) {
-            match self.committer.recrawl {
-                true => self.frontier.push_again(Entry::sitemap(map, above + 1))?,
-                false => self.frontier.push(Entry::sitemap(map, above + 1))?,
-            };
-        } else if self.frontier.refuse(&map)? {
-            self.committer.skip(map.as_str(), "scope", SITEMAP)?;
-        }
-        Ok(())
-    }
-
     fn page(&mut self, page: PageWork) -> Result<()> {
         let Some(lease) = page.lease.as_ref() else { return Ok(()) };
         let entry = lease.entry.clone();
@@ -374,9 +343,7 @@ impl Writer {
         }
         if let Some(target) = self.leads_on(&page).cloned() {
             // A stub that leads on at once is a redirect, whatever its status.
-            self.follow(&entry, &target)?;
-            self.moved(&entry, &target)?;
-            return self.committer.alias(lease, &target);
+            return self.redirected(lease, &target, true);
         }
         if self.is_missing(&lease.host, &page)? {
             let detail = "like the answer to an address that does not exist";
@@ -484,6 +451,42 @@ impl Writer {
         Ok(())
     }
 
+    /// A page that leads elsewhere, for good or not.
+    fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
+        let entry = &lease.entry;
+        let to = normalize(target, &self.rules.limits).ok();
+        if to.as_ref() == Some(&entry.url) {
+            // Followed as often as is allowed, and it led here again.
+            let detail = format!("it leads to itself, or to another spelling: {target}");
+            return self.leads_back(lease, &detail);
+        }
+        if let Some(to) = to {
+            self.committer.remember_target(&entry.url, &to);
+            let round = self.committer.redirects_round(&entry.url, to, self.max_redirects)?;
+            if !round.is_empty() {
+                for url in round {
+                    self.committer.end_alias(&url)?;
+                }
+                let detail = format!("a loop: over {target} it leads back to itself");
+                return self.leads_back(lease, &detail);
+            }
+        }
+        self.follow(entry, target)?;
+        if moved {
+            self.moved(entry, target)?;
+        }
+        self.committer.alias(lease, target)
+    }
+
+    /// A redirect that leads to nothing; it may be another one at the next second look.
+    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        self.committer.ask_again(url);
+        self.committer.skip(url, "redirects", detail)?;
+        self.committer.finish(Some(lease));
+        Ok(())
+    }
+
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<()> {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
@@ -519,36 +522,47 @@ impl Writer {
     fn push_as(&mut self, url: &Url, depth: u16, entry: impl FnOnce(Url) -> Entry) -> Result<()> {
         match self.rules.admit(url, depth) {
             None => Ok(()),
-            Some(Ok(url)) => {
-                let host = hapax_frontier::host_key(&url);
-                if self.committer.forgotten(&url, &host) {
-                    if self.frontier.mark(&url)? {
-                        self.committer.skip(url.as_str(), "forgotten", "")?;
-                    }
-                    return Ok(());
-                }
-                let pages = self.stats.host_pages(&host);
-                // Only what is new counts for the checks, not a link that is met again.
-                if pages >= MIN_HOST_PAGES
-                    && !self.frontier.knows(url.as_str())?
-                    && let Some(why) = self.patterns.leaves_out(&url, pages)
-                {
-                    self.frontier.mark(&url)?;
-                    return self.committer.skip(url.as_str(), "dust-rule", &why);
-                }
-                if !self.left_to_feed(&url, depth)? {
-                    self.frontier.push(entry(url))?;
-                }
-                Ok(())
-            }
-            Some(Err((url, reason, detail))) => {
-                // Each refused URL is logged once, however often it is linked; one that another
-                // way had brought in is not refused.
-                if !self.frontier.knows(url.as_str())? && self.frontier.refuse(&url)? {
-                    self.committer.skip(url.as_str(), reason, &detail)?;
-                }
-                Ok(())
-            }
+            Some(Ok(url)) => self.admitted(url, depth, entry),
+            Some(Err(refusal)) => self.refuse(&refusal).map(drop),
         }
+    }
+
+    /// Queues what the rules admit, unless something else speaks against it.
+    pub(super) fn admitted(
+        &mut self,
+        url: Url,
+        depth: u16,
+        entry: impl FnOnce(Url) -> Entry,
+    ) -> Result<()> {
+        let host = hapax_frontier::host_key(&url);
+        if self.committer.forgotten(&url, &host) {
+            if self.frontier.mark(&url)? {
+                self.committer.skip(url.as_str(), "forgotten", "")?;
+            }
+            return Ok(());
+        }
+        let pages = self.stats.host_pages(&host);
+        // Only what is new counts for the checks, not a link that is met again.
+        if pages >= MIN_HOST_PAGES
+            && !self.frontier.knows(url.as_str())?
+            && let Some(why) = self.patterns.leaves_out(&url, pages)
+        {
+            self.frontier.mark(&url)?;
+            return self.committer.skip(url.as_str(), "dust-rule", &why);
+        }
+        if !self.left_to_feed(&url, depth)? {
+            self.frontier.push(entry(url))?;
+        }
+        Ok(())
+    }
+
+    /// Each refused URL is logged once, however often it is linked; one that another way had brought in
+    /// is not refused. Whether there is a line now.
+    pub(super) fn refuse(&mut self, (url, reason, detail): &Refusal) -> Result<bool> {
+        let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
+        if fresh {
+            self.committer.skip(url.as_str(), reason, detail)?;
+        }
+        Ok(fresh)
     }
 }

@@ -1,5 +1,8 @@
 //! Sitemaps: XML and its index, RSS, Atom, plain text, each also gzipped.
 
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
@@ -7,30 +10,51 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use url::Url;
 
+/// Attributes of a tag that are looked at.
+const MAX_ATTRIBUTES: usize = 16;
+
 /// Limits of one sitemap file.
 #[derive(Clone, Debug)]
 pub struct SitemapLimits {
     /// Bytes, unpacked; what lies beyond is ignored. Default 10 MiB.
     pub max_bytes: usize,
-    /// URLs; further ones are ignored. Default 50,000, as the protocol says.
+    /// URLs; further ones are counted. Default 50,000, as the protocol says.
     pub max_urls: usize,
     /// Bytes of one field's text. Default 2,048.
     pub max_text: usize,
+    /// Bytes of all URLs together, for short ones below a long address are long; further ones are
+    /// counted. Default 16 MiB.
+    pub max_held: usize,
+    /// Other languages of one page; further ones are counted. Default 100.
+    pub max_alternates: usize,
 }
 
 impl Default for SitemapLimits {
     fn default() -> Self {
-        Self { max_bytes: 10 << 20, max_urls: 50_000, max_text: 2048 }
+        Self {
+            max_bytes: 10 << 20,
+            max_urls: 50_000,
+            max_text: 2048,
+            max_held: 16 << 20,
+            max_alternates: 100,
+        }
     }
 }
 
 /// What a sitemap holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// Pages, newest change first; those without a date last, in their order.
+    /// Pages of whatever host, newest change first; those without a date last, in their order, and
+    /// behind them the other languages of pages that are no entries themselves.
     pub pages: Vec<SitemapPage>,
     /// Further sitemaps, of an index.
     pub maps: Vec<Url>,
+    /// Entries beyond the limits of number and size.
+    pub beyond: u64,
+    /// Entries whose address is too long, or none of the web.
+    pub unusable: u64,
+    /// The file goes on behind what was read: it is too large, or damaged.
+    pub cut: bool,
 }
 
 /// One page of a sitemap.
@@ -52,43 +76,79 @@ impl Sitemap {
     /// Linear in the bytes. No DTD is read and no entity expanded but the five of XML.
     pub fn parse(base: &Url, body: &[u8], limits: &SitemapLimits) -> Self {
         let mut unpacked = Vec::new();
+        let mut cut = false;
         let body = if body.starts_with(&[0x1f, 0x8b]) {
-            let mut input = MultiGzDecoder::new(body).take(limits.max_bytes as u64);
+            // One byte more tells whether there is more.
+            let most = (limits.max_bytes as u64).saturating_add(1);
+            let mut input = MultiGzDecoder::new(body).take(most);
             // A cut or damaged file still has its beginning.
-            let _ = input.read_to_end(&mut unpacked);
+            cut = input.read_to_end(&mut unpacked).is_err();
             &unpacked
         } else {
-            body.get(..limits.max_bytes).unwrap_or(body)
+            body
         };
+        cut |= body.len() > limits.max_bytes;
+        let body = body.get(..limits.max_bytes).unwrap_or(body);
         let start = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
-        let mut found = Self::default();
+        let mut reading = Reading::new(base, limits);
         if start.starts_with(b"<") {
-            found.read_xml(base, start, limits);
+            reading.xml(start);
         } else {
-            found.read_text(base, start, limits);
+            reading.text(start);
         }
-        found.pages.sort_by(|a, b| b.changed.cmp(&a.changed));
+        let mut found = reading.end();
+        found.cut = cut;
         found
     }
+}
 
-    fn read_text(&mut self, base: &Url, body: &[u8], limits: &SitemapLimits) {
-        let lines = body.split(|byte| matches!(byte, b'\n' | b'\r'));
-        for line in lines.filter(|line| line.len() <= limits.max_text) {
-            let Ok(line) = std::str::from_utf8(line) else { continue };
-            if self.pages.len() >= limits.max_urls {
-                return;
-            }
+/// A sitemap as far as it was read.
+struct Reading<'a> {
+    base: &'a Url,
+    limits: &'a SitemapLimits,
+    found: Sitemap,
+    /// Bytes of its URLs.
+    held: usize,
+    /// Other languages of its pages, and the bytes of their URLs: entries come first.
+    alternates: Vec<Url>,
+    alternates_held: usize,
+    /// Addresses that were met, as hashes that nobody outside can aim at.
+    seen: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl<'a> Reading<'a> {
+    fn new(base: &'a Url, limits: &'a SitemapLimits) -> Self {
+        Self {
+            base,
+            limits,
+            found: Sitemap::default(),
+            held: 0,
+            alternates: Vec::new(),
+            alternates_held: 0,
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
+        }
+    }
+
+    fn text(&mut self, body: &[u8]) {
+        for line in body.split(|byte| matches!(byte, b'\n' | b'\r')) {
+            let line = line.trim_ascii();
             // Absolute addresses only: a page of prose has none.
-            if let Ok(url) = Url::parse(line.trim())
-                && url.has_host()
-                && same_site(base, &url)
-            {
-                self.pages.push(SitemapPage { url, changed: None });
+            if !line.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"http")) {
+                continue;
+            }
+            let text =
+                std::str::from_utf8(line).ok().filter(|_| line.len() <= self.limits.max_text);
+            match text.map(Url::parse) {
+                Some(Ok(url)) if is_web(&url) => self.page(url, None),
+                _ => self.found.unusable += 1,
             }
         }
     }
 
-    fn read_xml(&mut self, base: &Url, body: &[u8], limits: &SitemapLimits) {
+    fn xml(&mut self, body: &[u8]) {
+        let limits = self.limits;
         let mut reader = Reader::from_reader(body);
         reader.config_mut().check_end_names = false;
         reader.config_mut().allow_unmatched_ends = true;
@@ -106,6 +166,9 @@ impl Sitemap {
             if let Event::Start(tag) | Event::Empty(tag) = &event
                 && inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
             {
+                if tag.local_name().as_ref() == b"link" {
+                    entry.alternate(tag, limits);
+                }
                 field = Field::None;
                 continue;
             }
@@ -135,8 +198,10 @@ impl Sitemap {
                     text.extend(part.resolve_char_ref().ok().flatten().or_else(|| named(&part)));
                 }
                 Event::End(tag) => {
-                    if field != Field::None && text.len() <= limits.max_text {
+                    if text.len() <= limits.max_text {
                         entry.take(field, text.trim());
+                    } else if field == Field::Location {
+                        entry.too_long = true;
                     }
                     field = Field::None;
                     text.clear();
@@ -144,10 +209,7 @@ impl Sitemap {
                     let same = inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
                     if same && matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
                         inside = None;
-                        self.add(base, &std::mem::take(&mut entry));
-                        if self.pages.len() + self.maps.len() >= limits.max_urls {
-                            return;
-                        }
+                        self.add(std::mem::take(&mut entry));
                     }
                 }
                 _ => {}
@@ -155,30 +217,83 @@ impl Sitemap {
         }
     }
 
-    fn add(&mut self, base: &Url, entry: &Entry) {
-        let Some(url) = entry.location.as_deref().and_then(|text| base.join(text).ok()) else {
+    fn add(&mut self, entry: Entry) {
+        self.found.beyond += entry.alternates_beyond;
+        for text in &entry.alternates {
+            self.alternate(text);
+        }
+        let Some(text) = entry.location.as_deref() else {
+            self.found.unusable += u64::from(entry.too_long);
             return;
         };
-        if !matches!(url.scheme(), "http" | "https") {
+        if !self.has_room() {
+            self.found.beyond += 1;
             return;
         }
-        if entry.map {
-            self.maps.push(url);
-        } else if same_site(base, &url) {
-            self.pages.push(SitemapPage { url, changed: entry.changed.clone() });
+        match self.base.join(text) {
+            Ok(url) if !is_web(&url) => self.found.unusable += 1,
+            Err(_) => self.found.unusable += 1,
+            Ok(url) if entry.map => {
+                self.held += url.as_str().len();
+                self.found.maps.push(url);
+            }
+            Ok(url) => self.page(url, entry.changed),
         }
     }
+
+    /// Whether one more URL may be held; the last one may be longer than the room.
+    fn has_room(&self) -> bool {
+        self.found.pages.len() + self.found.maps.len() < self.limits.max_urls
+            && self.held < self.limits.max_held
+    }
+
+    fn page(&mut self, url: Url, changed: Option<String>) {
+        if !self.has_room() {
+            self.found.beyond += 1;
+            return;
+        }
+        self.held += url.as_str().len();
+        self.seen.insert(self.hasher.hash_one(url.as_str()));
+        self.found.pages.push(SitemapPage { url, changed });
+    }
+
+    /// Another language of a page: mostly each is an entry of its own as well.
+    fn alternate(&mut self, text: &str) {
+        if self.alternates.len() >= self.limits.max_urls
+            || self.alternates_held >= self.limits.max_held
+        {
+            self.found.beyond += u64::from(!self.seen.contains(&self.hasher.hash_one(text)));
+            return;
+        }
+        let Some(url) = self.base.join(text).ok().filter(is_web) else {
+            self.found.unusable += 1;
+            return;
+        };
+        if self.seen.insert(self.hasher.hash_one(url.as_str())) {
+            self.alternates_held += url.as_str().len();
+            self.alternates.push(url);
+        }
+    }
+
+    fn end(mut self) -> Sitemap {
+        self.found.pages.sort_by(|a, b| b.changed.cmp(&a.changed));
+        let entries: HashSet<u64> =
+            self.found.pages.iter().map(|page| self.hasher.hash_one(page.url.as_str())).collect();
+        for url in std::mem::take(&mut self.alternates) {
+            if !entries.contains(&self.hasher.hash_one(url.as_str())) {
+                self.page(url, None);
+            }
+        }
+        self.found
+    }
+}
+
+fn is_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {
     name.prefix().map(|prefix| prefix.as_ref().to_vec())
-}
-
-/// A sitemap may speak for its own host, with or without `www.`.
-fn same_site(base: &Url, url: &Url) -> bool {
-    let bare =
-        |url: &Url| url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host).to_owned());
-    bare(base) == bare(url)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -203,6 +318,11 @@ struct Entry {
     map: bool,
     location: Option<String>,
     changed: Option<String>,
+    /// Other languages of it.
+    alternates: Vec<String>,
+    alternates_beyond: u64,
+    /// An address of it is longer than is allowed.
+    too_long: bool,
 }
 
 impl Entry {
@@ -218,16 +338,45 @@ impl Entry {
         }
     }
 
+    /// Google's `<xhtml:link rel="alternate" hreflang=... href=...>` within a page.
+    fn alternate(&mut self, tag: &quick_xml::events::BytesStart<'_>, limits: &SitemapLimits) {
+        if self.map {
+            return;
+        }
+        let (mut is_alternate, mut too_long, mut href) = (false, false, None);
+        for attribute in tag.attributes().flatten().take(MAX_ATTRIBUTES) {
+            let value = String::from_utf8_lossy(&attribute.value);
+            match attribute.key.local_name().as_ref() {
+                b"rel" => is_alternate = value.eq_ignore_ascii_case("alternate"),
+                b"type" if !value.contains("html") => return,
+                b"href" if value.len() <= limits.max_text => {
+                    href = Some(value.trim().replace("&amp;", "&"));
+                }
+                b"href" => too_long = true,
+                _ => {}
+            }
+        }
+        self.alternates_beyond += u64::from(is_alternate && too_long);
+        match href.filter(|_| is_alternate) {
+            Some(_) if self.alternates.len() >= limits.max_alternates => {
+                self.alternates_beyond += 1;
+            }
+            Some(href) => self.alternates.push(href),
+            None => {}
+        }
+    }
+
     /// Atom's `<link href=...>`, but for `rel="self"` and the like.
     fn link(&mut self, tag: &quick_xml::events::BytesStart<'_>, limits: &SitemapLimits) {
         let mut href = None;
-        for attribute in tag.attributes().flatten().take(16) {
+        for attribute in tag.attributes().flatten().take(MAX_ATTRIBUTES) {
             let value = String::from_utf8_lossy(&attribute.value);
             match attribute.key.local_name().as_ref() {
                 b"rel" if value != "alternate" => return,
                 b"href" if value.len() <= limits.max_text => {
                     href = Some(value.replace("&amp;", "&"))
                 }
+                b"href" => self.too_long = true,
                 _ => {}
             }
         }
@@ -249,88 +398,5 @@ fn named(name: &[u8]) -> Option<char> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::io::Write;
-
-    fn parse(body: &str) -> (Vec<String>, Vec<String>) {
-        let base = Url::parse("http://a.example/sitemap.xml").unwrap();
-        let found = Sitemap::parse(&base, body.as_bytes(), &SitemapLimits::default());
-        let pages = found.pages.iter().map(|page| page.url.to_string()).collect();
-        (pages, found.maps.iter().map(Url::to_string).collect())
-    }
-
-    #[test]
-    fn pictures_and_other_languages_are_not_the_page() {
-        let (pages, _) = parse(
-            "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:image='i' xmlns:xhtml='x'>\
-             <url><image:image><image:loc>http://a.example/1.png</image:loc></image:image>\
-             <xhtml:link rel='alternate' hreflang='de' href='http://a.example/de'/>\
-             <loc>http://a.example/1</loc></url></urlset>",
-        );
-        assert_eq!(pages, ["http://a.example/1"]);
-        let (pages, maps) = parse(
-            "<s:sitemapindex xmlns:s='s' xmlns:i='i'><s:sitemap><i:loc>http://a.example/i</i:loc>\
-             <s:loc>http://a.example/map</s:loc></s:sitemap></s:sitemapindex>",
-        );
-        assert_eq!((pages.len(), maps), (0, vec!["http://a.example/map".to_owned()]));
-    }
-
-    #[test]
-    fn pages_come_newest_first_with_entities_undone_and_strangers_left_out() {
-        let (pages, maps) = parse(
-            "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
-             <url><loc>http://a.example/old?a=1&amp;b=&#50;</loc><lastmod>2020-01-01</lastmod></url>\
-             <url><loc> http://www.a.example/none </loc></url>\
-             <url><loc>http://other.example/</loc></url>\
-             <url><loc><![CDATA[http://a.example/new]]></loc><lastmod>2026-01-01T10:00Z</lastmod></url></urlset>",
-        );
-        assert_eq!(
-            pages,
-            ["http://a.example/new", "http://a.example/old?a=1&b=2", "http://www.a.example/none"]
-        );
-        assert!(maps.is_empty());
-    }
-
-    #[test]
-    fn index_feeds_and_text_are_read() {
-        let (_, maps) = parse(
-            "<sitemapindex><sitemap><loc>http://a.example/1.xml.gz</loc></sitemap>\
-             <sitemap><loc>/2.xml</loc></sitemap></sitemapindex>",
-        );
-        assert_eq!(maps, ["http://a.example/1.xml.gz", "http://a.example/2.xml"]);
-        let (pages, _) = parse(
-            "<rss><channel><link>http://a.example/</link><item><title>x</title>\
-             <link>http://a.example/item</link></item></channel></rss>",
-        );
-        assert_eq!(pages, ["http://a.example/item"]);
-        let (pages, _) = parse(
-            "<feed xmlns='http://www.w3.org/2005/Atom'><link rel='self' href='http://a.example/feed'/>\
-             <entry><link rel='edit' href='/edit'/><link href='/entry'/><updated>2026-02-01</updated></entry></feed>",
-        );
-        assert_eq!(pages, ["http://a.example/entry"]);
-        let (pages, _) = parse("\u{FEFF}http://a.example/1\r\nnot a url\nhttp://a.example/2\n");
-        assert_eq!(pages, ["http://a.example/1", "http://a.example/2"]);
-    }
-
-    #[test]
-    fn gzip_bombs_cut_files_and_endless_lists_end() {
-        let base = Url::parse("http://a.example/").unwrap();
-        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        gz.write_all(b"<urlset>").unwrap();
-        for _ in 0..400_000 {
-            gz.write_all(b"<url><loc>http://a.example/x</loc></url>").unwrap();
-        }
-        let bomb = gz.finish().unwrap();
-        let limits = SitemapLimits::default();
-        assert_eq!(Sitemap::parse(&base, &bomb, &limits).pages.len(), limits.max_urls);
-        let cut = Sitemap::parse(&base, &bomb[..bomb.len() / 2], &limits).pages.len();
-        assert_eq!(cut, limits.max_urls.min(cut));
-        let entity = "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;\">]>\
-                      <urlset><url><loc>http://a.example/&b;</loc></url></urlset>";
-        let found = Sitemap::parse(&base, entity.as_bytes(), &limits);
-        assert_eq!(found.pages[0].url.as_str(), "http://a.example/");
-        let long = format!("<urlset><url><loc>http://a.example/{}", "x".repeat(1 << 20));
-        assert_eq!(Sitemap::parse(&base, long.as_bytes(), &limits), Sitemap::default());
-    }
-}
+#[path = "sitemap_tests.rs"]
+mod tests;

@@ -157,13 +157,15 @@ impl Disk {
         })
     }
 
-    pub(crate) fn position(&self, host: u64, url: &str) -> Result<Option<u64>> {
+    pub(crate) fn position(&self, host: u64, url: &str) -> Result<Option<(u64, Entry)>> {
         self.read(|txn| {
             let table = txn.open_table(QUEUE)?;
             for (before, row) in table.range((host, 0)..=(host, u64::MAX))?.enumerate() {
                 let (_, value) = row?;
-                if Entry::decode(value.value()).is_some_and(|entry| entry.url.as_str() == url) {
-                    return Ok(Some(before as u64));
+                if let Some(entry) = Entry::decode(value.value())
+                    && entry.url.as_str() == url
+                {
+                    return Ok(Some((before as u64, entry)));
                 }
             }
             Ok(None)

@@ -122,6 +122,18 @@ impl DiskFrontier {
         self.has_queued(&state, url_key(url))
     }
 
+    /// A URL that waits, as of the last commit, and how many of its host's URLs are before it.
+    ///
+    /// # Errors
+    /// From the file.
+    ///
+    /// # Complexity
+    /// O(queue of the host).
+    pub fn queued(&self, url: &Url) -> Result<Option<(u64, Entry)>> {
+        drop(self.usable()?);
+        self.disk.position(host_hash(&host_key(url)), url.as_str())
+    }
+
     fn enqueue(&self, state: &mut State, key: UrlKey, entry: Entry) {
         let name = host_key(&entry.url);
         let index = self.host_index(state, &name);
@@ -534,8 +546,7 @@ impl Frontier for DiskFrontier {
     }
 
     fn position(&self, url: &Url) -> Result<Option<u64>> {
-        drop(self.usable()?);
-        self.disk.position(host_hash(&host_key(url)), url.as_str())
+        Ok(self.queued(url)?.map(|(before, _)| before))
     }
 }
 

@@ -16,7 +16,7 @@ pub enum EntryKind {
     /// A page.
     #[default]
     Page,
-    /// A sitemap; [`Entry::hops`] counts the indexes on the way to it.
+    /// A sitemap; what [`Entry::hops`] says of the way to it is up to the crawler, but that 0 is the shortest.
     Sitemap,
     /// Nothing: an address made up to see how the host says so.
     Probe,

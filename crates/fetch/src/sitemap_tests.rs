@@ -1,0 +1,133 @@
+use super::*;
+use std::io::Write;
+
+fn parse(body: &str) -> (Vec<String>, Vec<String>) {
+    let base = Url::parse("http://a.example/sitemap.xml").unwrap();
+    let found = Sitemap::parse(&base, body.as_bytes(), &SitemapLimits::default());
+    let pages = found.pages.iter().map(|page| page.url.to_string()).collect();
+    (pages, found.maps.iter().map(Url::to_string).collect())
+}
+
+#[test]
+fn pictures_are_not_the_page_and_its_other_languages_are_pages_too() {
+    let (pages, _) = parse(
+        "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9' xmlns:image='i' xmlns:xhtml='x'>\
+         <url><image:image><image:loc>http://a.example/1.png</image:loc></image:image>\
+         <xhtml:link rel='alternate' hreflang='de' href='http://a.example/de'/>\
+         <xhtml:link rel='alternate' hreflang='fr' href='http://a.example/2'/>\
+         <xhtml:link rel='alternate' type='application/rss+xml' href='http://a.example/rss'/>\
+         <xhtml:link rel='stylesheet' href='http://a.example/css'/>\
+         <loc>http://a.example/1</loc></url>\
+         <url><loc>http://a.example/2</loc></url></urlset>",
+    );
+    assert_eq!(pages, ["http://a.example/1", "http://a.example/2", "http://a.example/de"]);
+    let (pages, maps) = parse(
+        "<s:sitemapindex xmlns:s='s' xmlns:i='i'><s:sitemap><i:loc>http://a.example/i</i:loc>\
+         <s:loc>http://a.example/map</s:loc></s:sitemap></s:sitemapindex>",
+    );
+    assert_eq!((pages.len(), maps), (0, vec!["http://a.example/map".to_owned()]));
+}
+
+#[test]
+fn pages_come_newest_first_with_entities_undone_and_strangers_among_them() {
+    let (pages, maps) = parse(
+        "<?xml version='1.0'?><urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'>\
+         <url><loc>http://a.example/old?a=1&amp;b=&#50;</loc><lastmod>2020-01-01</lastmod></url>\
+         <url><loc> http://www.a.example/none </loc></url>\
+         <url><loc>http://other.example/</loc></url>\
+         <url><loc><![CDATA[http://a.example/new]]></loc><lastmod>2026-01-01T10:00Z</lastmod></url></urlset>",
+    );
+    assert_eq!(
+        pages,
+        [
+            "http://a.example/new",
+            "http://a.example/old?a=1&b=2",
+            "http://www.a.example/none",
+            "http://other.example/"
+        ]
+    );
+    assert!(maps.is_empty());
+}
+
+#[test]
+fn index_feeds_and_text_are_read() {
+    let (_, maps) = parse(
+        "<sitemapindex><sitemap><loc>http://a.example/1.xml.gz</loc></sitemap>\
+         <sitemap><loc>/2.xml</loc></sitemap></sitemapindex>",
+    );
+    assert_eq!(maps, ["http://a.example/1.xml.gz", "http://a.example/2.xml"]);
+    let (pages, _) = parse(
+        "<rss><channel><link>http://a.example/</link><item><title>x</title>\
+         <link>http://a.example/item</link></item></channel></rss>",
+    );
+    assert_eq!(pages, ["http://a.example/item"]);
+    let (pages, _) = parse(
+        "<feed xmlns='http://www.w3.org/2005/Atom'><link rel='self' href='http://a.example/feed'/>\
+         <entry><link rel='edit' href='/edit'/><link href='/entry'/><updated>2026-02-01</updated></entry></feed>",
+    );
+    assert_eq!(pages, ["http://a.example/entry"]);
+    let (pages, _) = parse("\u{FEFF}http://a.example/1\r\nnot a url\nhttp://a.example/2\n");
+    assert_eq!(pages, ["http://a.example/1", "http://a.example/2"]);
+}
+
+#[test]
+fn gzip_bombs_cut_files_and_endless_lists_end() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    gz.write_all(b"<urlset>").unwrap();
+    for _ in 0..400_000 {
+        gz.write_all(b"<url><loc>http://a.example/x</loc></url>").unwrap();
+    }
+    let bomb = gz.finish().unwrap();
+    let limits = SitemapLimits::default();
+    let found = Sitemap::parse(&base, &bomb, &limits);
+    assert_eq!(found.pages.len(), limits.max_urls);
+    assert!(found.beyond > 0 && found.cut, "{} more, of a file that is cut", found.beyond);
+    let cut = Sitemap::parse(&base, &bomb[..bomb.len() / 2], &limits).pages.len();
+    assert_eq!(cut, limits.max_urls.min(cut));
+    let entity = "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;\">]>\
+                  <urlset><url><loc>http://a.example/&b;</loc></url></urlset>";
+    let found = Sitemap::parse(&base, entity.as_bytes(), &limits);
+    assert_eq!(found.pages[0].url.as_str(), "http://a.example/");
+    let long = format!("<urlset><url><loc>http://a.example/{}", "x".repeat(1 << 20));
+    assert_eq!(Sitemap::parse(&base, long.as_bytes(), &limits), Sitemap::default());
+}
+
+#[test]
+fn what_is_left_out_is_counted() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let limits = SitemapLimits { max_urls: 3, max_alternates: 2, ..SitemapLimits::default() };
+    let long = "x".repeat(limits.max_text);
+    let body = format!(
+        "<urlset><url><loc>http://a.example/{long}</loc></url><url><loc>mailto:x</loc></url>\
+         <url><loc>/1</loc><x:link rel='alternate' href='/{long}'/></url></urlset>"
+    );
+    let found = Sitemap::parse(&base, body.as_bytes(), &limits);
+    assert_eq!((found.pages.len(), found.beyond, found.unusable, found.cut), (1, 1, 2, false));
+    let body = format!("http://a.example/{long}\nprose\nHTTP://\nhttp://a.example/1\n");
+    let found = Sitemap::parse(&base, body.as_bytes(), &limits);
+    assert_eq!((found.pages.len(), found.beyond, found.unusable), (1, 0, 2));
+    let entry = |n: u32| format!("<sitemap><loc>/{n}</loc></sitemap>");
+    let body: String = (0..10).map(entry).collect();
+    let found = Sitemap::parse(&base, body.as_bytes(), &limits);
+    assert_eq!((found.maps.len(), found.beyond), (3, 7));
+    // Languages never take the place of entries.
+    let other = |n: u32| format!("<x:link rel='alternate' hreflang='l{n}' href='/l{n}'/>");
+    let others: String = (0..4).map(other).collect();
+    let body = format!("<url>{others}<loc>/1</loc></url><url><loc>/2</loc></url>");
+    let found = Sitemap::parse(&base, body.as_bytes(), &limits);
+    let paths: Vec<&str> = found.pages.iter().map(|page| page.url.path()).collect();
+    assert_eq!((paths, found.beyond), (vec!["/1", "/2", "/l0"], 3));
+}
+
+#[test]
+fn short_addresses_below_a_long_one_take_no_more_than_their_share() {
+    let base = Url::parse(&format!("http://a.example/{}/x", "y".repeat(2000))).unwrap();
+    let entry = |n: u32| format!("<url><loc>{n}</loc><x:link rel='alternate' href='o{n}'/></url>");
+    let body: String = (0..50_000).map(entry).collect();
+    let limits = SitemapLimits::default();
+    let found = Sitemap::parse(&base, body.as_bytes(), &limits);
+    let held: usize = found.pages.iter().map(|page| page.url.as_str().len()).sum();
+    assert!(held <= limits.max_held + 2100, "{held}");
+    assert_eq!(found.pages.len() as u64 + found.beyond, 100_000);
+}

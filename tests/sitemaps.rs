@@ -1,0 +1,166 @@
+//! What sitemaps list, how they are come by, and that nothing of it is left out in silence.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::fetching::{article, reasons};
+use crate::support::{Bench, Page, Server, code, html, missing, redirect, text};
+
+fn xml(body: impl Into<String>) -> Page {
+    let headers = "Content-Type: application/xml\r\n".to_owned();
+    Page { headers, ..html(body) }
+}
+
+fn listed(urls: impl IntoIterator<Item = String>) -> String {
+    let entries = urls.into_iter().map(|url| format!("<url><loc>{url}</loc></url>"));
+    format!("<urlset>{}</urlset>", entries.collect::<String>())
+}
+
+/// The details of the lines of one reason.
+fn details(bench: &Bench, reason: &str) -> Vec<(String, String)> {
+    let lines = bench.log("skipped.jsonl");
+    let lines = lines.iter().filter(|line| line["reason"] == reason);
+    let text = |line: &serde_json::Value, key: &str| line[key].as_str().unwrap().to_owned();
+    lines.map(|line| (text(line, "url"), text(line, "detail"))).collect()
+}
+
+#[test]
+fn a_sitemap_brings_pages_of_other_hosts_of_the_crawl_and_tells_of_all_others() {
+    let other = Server::start(HashMap::from([
+        ("/".to_owned(), article(1)),
+        ("/far".to_owned(), article(2)),
+    ]));
+    let far = other.url("/far");
+    let strange = |n: u64| format!("http://strange.example/{n}");
+    let map = listed((0..3000).map(strange).chain([far]));
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), article(3)),
+        ("/sitemap.xml".to_owned(), xml(map)),
+    ]));
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/"), other.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(other.asked().contains(&"/far".to_owned()), "{:?}", other.asked());
+    let scope = details(&bench, "scope");
+    assert_eq!(scope.len(), 1001, "a line for each, and then one for all others");
+    let (url, detail) = scope.last().unwrap();
+    assert_eq!(*url, server.url("/sitemap.xml"));
+    assert!(detail.ends_with("entries that are refused: 2000"), "{detail}");
+    // The same rules again, and nothing is read; wider ones read it again.
+    let asked = |server: &Server| {
+        server.heads().iter().filter(|head| head.starts_with("GET /sitemap.xml")).count()
+    };
+    bench.crawl(&[server.url("/"), other.url("/")], &[]);
+    assert_eq!(asked(&server), 1);
+    let wide = ["--scope", "any", "--proxy", &other.url(""), "--max-pages", "1"];
+    bench.crawl(&[server.url("/"), other.url("/")], &wide);
+    let known = bench.summary()["known_urls"].as_u64().unwrap();
+    assert!(known >= 1000, "{known}");
+}
+
+#[test]
+fn what_a_sitemap_holds_beyond_the_limits_is_told() {
+    let long = format!("/{}", "x".repeat(2100));
+    let maps: String = (0..1500)
+        .map(|n| format!("<sitemap><loc>/{n}/{}</loc></sitemap>", "y".repeat(2030)))
+        .collect();
+    let odd = [long, "ftp://x.example/".to_owned()];
+    let map = listed(odd.into_iter().chain((0..30).map(|n| format!("/p{n}"))));
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), article(1)),
+        (
+            "/robots.txt".to_owned(),
+            crate::fetching::plain("Sitemap: /map\nSitemap: /maps\nSitemap: /cut\n"),
+        ),
+        ("/map".to_owned(), xml(map)),
+        ("/maps".to_owned(), xml(format!("<sitemapindex>{maps}</sitemapindex>"))),
+        ("/cut".to_owned(), xml(format!("<urlset>{}", " ".repeat(4 << 20)))),
+    ]));
+    let bench = Bench::new();
+    let flags = ["--max-sitemap-urls", "20", "--max-sitemap", "4MiB"];
+    let output = bench.crawl(&[server.url("/")], &flags);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let links = details(&bench, "links");
+    let of = |path: &str| {
+        links.iter().find(|(url, _)| *url == server.url(path)).map(|(_, detail)| detail.clone())
+    };
+    let told = of("/map").unwrap_or_default();
+    assert!(
+        told.starts_with("10 entries of this sitemap") && told.contains("; 2: too long"),
+        "{told}"
+    );
+    assert!(of("/maps").unwrap_or_default().starts_with("1480 entries"), "{links:?}");
+    assert_eq!(details(&bench, "trap").len(), 20, "maps whose address is too long");
+    assert_eq!(details(&bench, "cut-short").len(), 1);
+    assert_eq!(server.asked().iter().filter(|path| path.starts_with("/p")).count(), 20);
+}
+
+#[test]
+fn redirects_and_clean_parameters_make_a_sitemap_no_deeper_and_end() {
+    let index =
+        |to: &str| xml(format!("<sitemapindex><sitemap><loc>{to}</loc></sitemap></sitemapindex>"));
+    let to = |target: String| redirect(&target);
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => crate::fetching::plain(
+                "User-agent: *\nClean-param: v /\nSitemap: /r0\nSitemap: /round/0\nSitemap: /self\n",
+            ),
+            "/" => article(1),
+            "/r0" => to("/r1".to_owned()),
+            "/r1" => to("/r2".to_owned()),
+            "/r2" => index("/below?v=1"),
+            "/below" => index("/moved"),
+            "/moved" => to("/last".to_owned()),
+            "/last" => xml("<urlset><url><loc>/found</loc></url></urlset>"),
+            "/found" => article(2),
+            "/self" => to("/self".to_owned()),
+            path => match path.strip_prefix("/round/").and_then(|n| n.parse::<u64>().ok()) {
+                Some(n) => to(format!("/round/{}", n + 1)),
+                None => missing(),
+            },
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let asked = server.asked();
+    assert!(asked.contains(&"/found".to_owned()), "{asked:?}");
+    assert_eq!(asked.iter().filter(|path| path.starts_with("/round/")).count(), 6, "{asked:?}");
+    let reasons = reasons(&bench, &server);
+    for path in ["/round/5", "/self"] {
+        assert_eq!(reasons.get(path).map(String::as_str), Some("redirects"), "{path}: {reasons:?}");
+    }
+}
+
+#[test]
+fn other_languages_of_a_page_are_pages_wherever_they_are_named() {
+    let map = "<urlset xmlns:xhtml='x'><url><loc>/en</loc><xhtml:link rel='alternate' hreflang='de' href='/de'/>\
+               <xhtml:link rel='alternate' hreflang='fr' href='http://elsewhere.example/fr'/></url></urlset>";
+    let head = "<head><link rel=alternate hreflang=es href=/es><link rel=alternate type=application/rss+xml href=/rss>\
+                <link rel=alternate hreflang=x-default media=print href=/default></head>";
+    let start = article(1);
+    let body = [head.as_bytes(), &start.body].concat();
+    let link = "Link: </it>; rel=\"alternate\"; hreflang=\"it\", </feed>; rel=alternate; type=\"application/atom+xml\", \
+                </style>; rel=stylesheet\r\n";
+    let headers = format!("{}{link}", start.headers);
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), Page { headers, body, ..start }),
+        ("/sitemap.xml".to_owned(), xml(map)),
+        ("/en".to_owned(), article(2)),
+        ("/de".to_owned(), article(3)),
+        ("/es".to_owned(), article(4)),
+        ("/it".to_owned(), article(5)),
+        ("/default".to_owned(), article(6)),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let mut asked = server.asked();
+    asked.sort();
+    assert_eq!(asked, ["/", "/de", "/default", "/en", "/es", "/it"]);
+    assert_eq!(
+        details(&bench, "scope"),
+        [("http://elsewhere.example/fr".to_owned(), "at depth 1".to_owned())]
+    );
+}
