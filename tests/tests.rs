@@ -39,6 +39,8 @@ mod many_hosts;
 mod fetching;
 // What sitemaps list and how they are come by.
 mod sitemaps;
+// Every reason of skipped.jsonl.
+mod skipped;
 // A host's robots.txt, by the answer to the request for it.
 mod robots;
 // What a first answer does not decide for ever.

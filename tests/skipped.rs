@@ -1,0 +1,224 @@
+//! Every reason that docs/logs.md lists is one that a crawl gives, and every one that it gives is listed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::behaviours::{BEHAVIOURS, ROBOTS, hostile};
+use crate::fetching::{article, plain};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
+
+/// What no server on loopback can bring about in one crawl, and the test that has it.
+const ELSEWHERE: [(&str, &str, &str); 4] = [
+    ("feed", "tests/feed.rs", "the_second_crawl_spares_what_the_first_one_found_and_loses_nothing"),
+    (
+        "feed-distrusted",
+        "tests/feed.rs",
+        "a_feed_that_lies_is_found_out_and_what_it_spared_is_fetched",
+    ),
+    (
+        "lease-lost",
+        "tests/cluster.rs",
+        "what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back",
+    ),
+    // Only a defect gives it: the test makes a future panic.
+    ("extraction", "crates/cli/crawl/fetch.rs", "a_panic_is_caught_and_a_result_is_not_touched"),
+];
+
+/// Hosts of the hostile set, for what they are left out for.
+const HOSTILE: [&str; 12] = [
+    "accepts and hangs",
+    "no HTTP at all",
+    "endless body",
+    "a gzip bomb",
+    "gzip that is none",
+    "204 with a body",
+    "a redirect loop",
+    "deep nesting",
+    "a hundred thousand links",
+    "noise as HTML",
+    "a wait of thirty years",
+    "robots.txt as a bomb",
+];
+
+/// The reasons of the table in docs/logs.md.
+fn documented() -> BTreeSet<String> {
+    let logs =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/logs.md")).unwrap();
+    let (_, table) = logs.split_once("## skipped.jsonl").unwrap();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let names = rows.flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2));
+    names.map(str::to_owned).collect()
+}
+
+/// A host whose pages are one text under many addresses, so many that patterns and budgets matter.
+fn repeating() -> Server {
+    let links = |range: std::ops::Range<u64>, to: &str| -> String {
+        range.map(|n| format!("<a href={to}{n}>x</a>")).collect()
+    };
+    Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" | "/sitemap.xml" => missing(),
+            "/" => html(format!("<p>{}</p>{}", prose(1, 9), links(0..1050, "/d?id="))),
+            "/hub" => html(format!(
+                "<p>{}</p><a href=/sorry>s</a>{}{}",
+                prose(3, 9),
+                links(2000..2100, "/d?id="),
+                links(0..100, "/o/")
+            )),
+            path if path.starts_with("/d?id=") => {
+                html(format!("<h1>One</h1><p>{}</p><a href=/hub>h</a>", prose(2, 20)))
+            }
+            path if path.starts_with("/o/") => article(100 + path.len() as u64),
+            path => html(format!("<p>Sorry, there is nothing at {path}. {}</p>", prose(99, 30))),
+        }),
+        Duration::ZERO,
+    )
+}
+
+/// A host with a page for each reason that one request shows.
+fn plenty() -> Server {
+    Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => plain("User-agent: *\nDisallow: /no\nClean-param: v /clean\n"),
+            "/" => {
+                let links = [
+                    "/no",
+                    "/clean?v=1",
+                    "/hidden",
+                    "/403",
+                    "/500",
+                    "/picture",
+                    "/x!x",
+                    "/exclude",
+                    "/a/a/a/a/a",
+                    "/deep1",
+                    "http://elsewhere.example/",
+                ];
+                let links = links.map(|link| format!("<a href={link}>x</a>")).concat();
+                html(format!("<p>{}</p>{links}<a rel=nofollow href=/not>n</a>", prose(5, 9)))
+            }
+            "/hidden" => html(format!("<meta name=robots content=noindex><p>{}</p>", prose(6, 9))),
+            "/403" => Page { status: "403 Forbidden", ..missing() },
+            "/500" => Page { status: "500 Broken", ..missing() },
+            "/picture" => Page { headers: "Content-Type: image/png\r\n".to_owned(), ..article(7) },
+            "/hop" => redirect("http://10.0.0.1/"),
+            "/mail" => redirect("http://127.0.0.1:25/"),
+            path => match path.strip_prefix("/deep").and_then(|n| n.parse::<u64>().ok()) {
+                Some(n) => html(format!("<p>{}</p><a href=/deep{}>d</a>", prose(10 + n, 9), n + 1)),
+                None => missing(),
+            },
+        }),
+        Duration::ZERO,
+    )
+}
+
+#[test]
+fn every_documented_reason_is_given_and_no_other() {
+    let documented = documented();
+    assert!(documented.len() >= 35, "{documented:?}");
+    let slow = Server::answering(
+        Arc::new(|_, _| plain("User-agent: *\nCrawl-delay: 60\n")),
+        Duration::ZERO,
+    );
+    let left = Server::answering(
+        Arc::new(|path, _| if path == "/robots.txt" { missing() } else { article(8) }),
+        Duration::ZERO,
+    );
+    let dead = Server::answering(Arc::new(|_, _| missing()), Duration::ZERO);
+    dead.die();
+    let tls = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let tls_port = tls.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut stream in tls.incoming().flatten() {
+            let _ = std::io::Read::read(&mut stream, &mut [0; 1024]);
+            // A fatal alert: handshake failure.
+            let _ = std::io::Write::write_all(&mut stream, &[0x15, 3, 3, 0, 2, 2, 40]);
+        }
+    });
+    let (plenty, repeating) = (plenty(), repeating());
+    let bench = Bench::new();
+    // What a person has taken out stays out.
+    assert_eq!(code(&bench.crawl(&[left.url("/")], &[])), 0);
+    bench.run(&["forget", &format!("127.0.0.1:{}", left.port)]);
+
+    let mut seeds = vec![
+        left.url("/new"),
+        plenty.url("/"),
+        plenty.url("/hop"),
+        repeating.url("/"),
+        slow.url("/"),
+        dead.url("/"),
+        format!("https://127.0.0.1:{tls_port}/"),
+        "http://no-such-host.invalid/".to_owned(),
+        plenty.url("/mail"),
+    ];
+    let all = BEHAVIOURS.iter().map(|act| (act, false)).chain(ROBOTS.iter().map(|act| (act, true)));
+    let chosen: Vec<_> = all.filter(|((name, ..), _)| HOSTILE.contains(name)).collect();
+    assert_eq!(chosen.len(), HOSTILE.len());
+    for ((name, act, _), robots_too) in chosen {
+        let port = hostile(*act, robots_too);
+        let pages = if *name == "a wait of thirty years" { &["a", "b", "c"][..] } else { &["a"] };
+        seeds.extend(pages.iter().map(|page| format!("http://127.0.0.1:{port}/{page}")));
+    }
+    // Of hosts that answer nothing to it, robots.txt is not asked for: its failure would stand before theirs.
+    let dead_host = format!("127.0.0.1:{}", dead.port);
+    let tls_host = format!("127.0.0.1:{tls_port}");
+    let flags = [
+        "--include",
+        "^[^!]*$",
+        "--exclude",
+        "exclude",
+        "--max-depth",
+        "3",
+        "--max-pages-per-host",
+        "1080",
+        "--max-body",
+        "1MiB",
+        "--read-timeout",
+        "1s",
+        "--request-timeout",
+        "3s",
+        "--connect-timeout",
+        "2s",
+        "--ignore-robots",
+        &dead_host,
+        "--ignore-robots",
+        &tls_host,
+        "--ignore-robots",
+        "no-such-host.invalid",
+    ];
+    let output = bench.crawl(&seeds, &flags);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for line in bench.log("skipped.jsonl") {
+        let text = |name: &str| line[name].as_str().unwrap().to_owned();
+        found.entry(text("reason")).or_insert_with(|| text("url"));
+    }
+    let mut given: BTreeSet<String> = found.keys().cloned().collect();
+    for (reason, file, test) in ELSEWHERE {
+        assert!(!given.contains(reason), "{reason} can be had here: {found:?}");
+        let path = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
+        let source = std::fs::read_to_string(path).unwrap();
+        assert!(source.contains(test), "{file} has no {test}");
+        given.insert(reason.to_owned());
+    }
+    let missing: Vec<_> = documented.difference(&given).collect();
+    let unknown: Vec<_> = given.difference(&documented).collect();
+    assert!(
+        missing.is_empty() && unknown.is_empty(),
+        "not given {missing:?}, not in docs/logs.md {unknown:?}"
+    );
+    for (reason, url) in
+        [("include", "/x!x"), ("exclude", "/exclude"), ("trap", "/a/a/a/a/a"), ("depth", "/deep4")]
+    {
+        assert_eq!(found[reason], plenty.url(url), "{reason}");
+    }
+    for (reason, url) in
+        [("forgotten", left.url("/new")), ("dns", "http://no-such-host.invalid/".to_owned())]
+    {
+        assert_eq!(found[reason], url, "{reason}");
+    }
+    assert!(found["dust-rule"].starts_with(&repeating.url("/d?id=")), "{found:?}");
+}
