@@ -41,6 +41,8 @@ mod fetching;
 mod sitemaps;
 // Every reason of skipped.jsonl.
 mod skipped;
+// What costs a host's time, and what does not.
+mod politeness;
 // A host's robots.txt, by the answer to the request for it.
 mod robots;
 // What a first answer does not decide for ever.

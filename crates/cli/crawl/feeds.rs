@@ -191,7 +191,7 @@ impl Writer {
         let (url, depth) = (lease.entry.url.clone(), lease.entry.depth);
         let now = std::time::Instant::now();
         if self.follow_claim(&url, depth, claim)? {
-            self.frontier.free(&lease, Duration::ZERO, now);
+            self.frontier.free_unasked(&lease, now);
             self.committer.finish(Some(&lease));
         } else {
             self.frontier.put_back(lease, Duration::ZERO, now);

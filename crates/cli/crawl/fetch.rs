@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
-use hapax_fetch::{Fetcher, Response, Sitemap, SitemapLimits, Validators};
+use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
 use hapax_frontier::{EntryKind, Fault, Frontier, Lease, UrlLimits, normalize, url_key};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
@@ -15,7 +15,7 @@ use super::answer::{Answer, is_failure};
 use super::feeds::{Claim, Feeds};
 use super::page::{PageWork, Unread, is_wanted};
 use super::received::Received;
-use super::robots::{HostRule, HostRules, USUAL_SITEMAP};
+use super::robots::{HostRule, HostRules, Source, USUAL_SITEMAP};
 use super::rules::{Rules, names_host};
 use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
@@ -205,7 +205,7 @@ fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
             Err(Box::new(Message::Again { down: None }))
         }
         Budget::Spent => {
-            shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+            shared.frontier.free_unasked(&lease, Instant::now());
             let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
             Err(Box::new(Message::Skip { lease, reason: "budget", detail }))
         }
@@ -215,7 +215,7 @@ fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
 async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let url = lease.entry.url.clone();
     if shared.forgotten.holds(url.as_str(), &lease.host) {
-        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+        shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
     // Seeds, and where they have moved to, are always taken.
@@ -223,7 +223,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         && lease.entry.depth > 0
         && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, lease.entry.depth)
     {
-        shared.frontier.free(&lease, Duration::ZERO, Instant::now());
+        shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason, detail };
     }
     match shared.fetcher.address(&url).await {
@@ -244,14 +244,14 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
                 Message::Again { down: None }
             }
             Refusal::Skip(reason, detail) => {
-                shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
+                shared.frontier.free_unasked(&lease(), Instant::now());
                 Message::Skip { lease: lease(), reason, detail }
             }
-            Refusal::Defer(reason, detail) => {
-                Message::Defer { lease: lease(), reason, detail, fault: Fault::None }
+            Refusal::Defer(reason, detail, fault) => {
+                Message::Defer { lease: lease(), reason, detail, fault }
             }
             Refusal::Clean(target) => {
-                shared.frontier.free(&lease(), Duration::ZERO, Instant::now());
+                shared.frontier.free_unasked(&lease(), Instant::now());
                 Message::Clean { lease: lease(), target }
             }
         };
@@ -325,13 +325,17 @@ fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Er
         return Message::Defer { lease, reason, detail, fault: Fault::Failure };
     }
     let mut detail = error.to_string();
-    if error.kind() == hapax_fetch::Kind::Tls {
+    match error.kind() {
         // So it is with all pages of the host.
-        if shared.frontier.free_failed(&lease, Instant::now()) {
+        Kind::Tls if shared.frontier.free_failed(&lease, Instant::now()) => {
             detail.push_str(GIVEN_UP);
         }
-    } else {
-        shared.frontier.free(&lease, took, Instant::now());
+        Kind::Tls => {}
+        // Judged before anybody was dialled.
+        Kind::PrivateAddress | Kind::BadPort => {
+            shared.frontier.free_unasked(&lease, Instant::now());
+        }
+        _ => shared.frontier.free(&lease, took, Instant::now()),
     }
     Message::Skip { lease, reason: error.reason(), detail }
 }
@@ -446,7 +450,7 @@ fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -
 
 enum Refusal {
     Skip(&'static str, String),
-    Defer(&'static str, String),
+    Defer(&'static str, String, Fault),
     Clean(Url),
     /// Until the pause is over that the host asks for.
     Wait,
@@ -468,9 +472,11 @@ async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());
     }
-    let (rule, waited) = shared.rules.of(shared, lease).await;
+    let (rule, source) = shared.rules.of(shared, lease).await;
     match rule {
-        HostRule::Rules(rules) if waited && rules.crawl_delay.is_some_and(|d| !d.is_zero()) => {
+        HostRule::Rules(rules)
+            if source == Source::Other && rules.crawl_delay.is_some_and(|d| !d.is_zero()) =>
+        {
             Err(Refusal::Wait)
         }
         HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
@@ -483,7 +489,9 @@ async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
             }
         },
         HostRule::Unreachable(why) => {
-            Err(Refusal::Defer("robots-unreachable", format!("{why}; tried again at the next run")))
+            let fault = if source == Source::Lease { Fault::None } else { Fault::Unasked };
+            let why = format!("{why}; tried again at the next run");
+            Err(Refusal::Defer("robots-unreachable", why, fault))
         }
         HostRule::Refused => Err(Refusal::Skip("private-address", "not a public address".into())),
         HostRule::TooSlow(delay) => Err(Refusal::Skip(

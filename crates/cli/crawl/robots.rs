@@ -56,6 +56,17 @@ fn holds(cell: &Cell) -> bool {
     cell.get().is_none_or(|found| Instant::now() < found.until)
 }
 
+/// Where a lease has the rule from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It was known.
+    Known,
+    /// The lease found it out itself.
+    Lease,
+    /// It waited while another one asked: it was handed out when no pause was known yet.
+    Other,
+}
+
 /// The rules of each host, as far as they were needed.
 #[derive(Debug, Default)]
 pub(super) struct HostRules {
@@ -121,9 +132,7 @@ impl HostRules {
     }
 
     /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
-    /// With it, whether this lease waited while another one asked: it was handed out when no pause was
-    /// known yet.
-    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, bool) {
+    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, Source) {
         let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
         let (known, mut asked) = (cell.get().is_some(), false);
         let asking = cell.get_or_init(|| {
@@ -131,7 +140,12 @@ impl HostRules {
             rule(shared, lease)
         });
         let rule = asking.await.rule.clone();
-        (rule, !known && !asked)
+        let source = match (known, asked) {
+            (true, _) => Source::Known,
+            (false, true) => Source::Lease,
+            (false, false) => Source::Other,
+        };
+        (rule, source)
     }
 }
 

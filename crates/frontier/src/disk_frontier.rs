@@ -1,5 +1,4 @@
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
+use crate::clock::Clock;
 use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
@@ -26,9 +26,10 @@ struct State {
     names: Vec<String>,
     by_name: HashMap<String, usize>,
     /// When each address may be asked again.
-    addresses: Vec<Instant>,
+    addresses: Vec<Clock>,
     by_address: HashMap<IpAddr, usize>,
-    ready: BinaryHeap<Reverse<(Instant, usize)>>,
+    /// Hosts that have something to hand out, by the time when they may be asked.
+    ready: BTreeSet<(Instant, usize)>,
     batch: Batch,
     /// On its way to disk; asked like the batch until it can be read from there.
     committing: Option<Arc<Batch>>,
@@ -85,7 +86,7 @@ impl DiskFrontier {
             by_name: HashMap::new(),
             addresses: Vec::new(),
             by_address: HashMap::new(),
-            ready: BinaryHeap::new(),
+            ready: BTreeSet::new(),
             batch: Batch::default(),
             committing: None,
             commits_done: 0,
@@ -204,13 +205,17 @@ impl DiskFrontier {
         state.deferred += waiting;
     }
 
-    /// Puts a host into the heap if it has something to hand out.
+    /// Puts a host among those that are ready if it has something to hand out, or further to the front.
     fn wake(&self, state: &mut State, index: usize) {
+        let due = state.due(index);
         let Some(host) = state.hosts.get_mut(index) else { return };
         let has_work = !host.given_up && !host.lanes.is_empty();
-        if has_work && !host.in_heap && host.in_flight < self.options.per_host.max(1) {
-            host.in_heap = true;
-            state.ready.push(Reverse((host.next_allowed, index)));
+        let sooner = host.ready_at.is_none_or(|at| due < at);
+        if has_work && sooner && host.in_flight < self.options.per_host.max(1) {
+            if let Some(at) = host.ready_at.replace(due) {
+                state.ready.remove(&(at, index));
+            }
+            state.ready.insert((due, index));
         }
     }
 
@@ -241,6 +246,23 @@ impl State {
     /// What no look at the disk is sure to show, newest first.
     fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
         std::iter::once(&self.batch).chain(self.committing.as_deref())
+    }
+
+    /// When a host may be asked, by its own clock and its address's.
+    fn due(&self, index: usize) -> Instant {
+        let host = self.hosts.get(index);
+        let address = host.and_then(|host| self.addresses.get(host.address?));
+        let clocks = host.map(|host| &host.clock).into_iter().chain(address);
+        clocks.map(Clock::at).max().unwrap_or_else(Instant::now)
+    }
+
+    /// A lease has asked nothing of its host.
+    fn give_back(&mut self, index: usize, sequence: u64) {
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        host.clock.give_back(sequence);
+        if let Some(address) = host.address.and_then(|at| self.addresses.get_mut(at)) {
+            address.give_back(sequence);
+        }
     }
 }
 
@@ -304,31 +326,28 @@ impl Frontier for DiskFrontier {
     fn next(&self, now: Instant) -> Result<Next> {
         let mut guard = self.usable()?;
         let state = &mut *guard;
-        while let Some(&Reverse((at, index))) = state.ready.peek() {
+        while let Some(&(at, index)) = state.ready.first() {
             if at > now {
                 return Ok(Next::At(at));
             }
-            state.ready.pop();
+            state.ready.pop_first();
             let Some(host) = state.hosts.get_mut(index) else { continue };
-            host.in_heap = false;
+            host.ready_at = None;
             if host.in_flight >= self.options.per_host.max(1) {
                 continue;
             }
-            let address = host.address.and_then(|address| state.addresses.get_mut(address));
-            if let Some(&mut free) = address {
-                host.next_allowed = host.next_allowed.max(free);
-            }
-            if host.next_allowed > now {
+            // Moved on since, by another request to the host or its address.
+            if state.due(index) > now {
                 self.wake(state, index);
                 continue;
             }
             let Some((sequence, entry, attempts)) = self.pop(state, index)? else { continue };
             let Some(host) = state.hosts.get_mut(index) else { continue };
             host.in_flight += 1;
-            host.next_allowed = now + host.delay;
+            host.clock.lend(sequence, now + host.delay);
             let has_address = host.address.is_some();
-            if let Some(free) = host.address.and_then(|at| state.addresses.get_mut(at)) {
-                *free = now + self.options.address_delay;
+            if let Some(address) = host.address.and_then(|at| state.addresses.get_mut(at)) {
+                address.lend(sequence, now + self.options.address_delay);
             }
             let name = state.names.get(index).cloned().unwrap_or_default();
             self.wake(state, index);
@@ -342,16 +361,16 @@ impl Frontier for DiskFrontier {
         let mut guard = self.lock();
         let state = &mut *guard;
         let index = *state.by_address.entry(address).or_insert_with(|| {
-            state.addresses.push(now);
+            state.addresses.push(Clock::new(now));
             state.addresses.len() - 1
         });
         let host = state.by_name.get(&lease.host).and_then(|&host| state.hosts.get_mut(host));
-        let (Some(host), Some(free)) = (host, state.addresses.get_mut(index)) else { return true };
+        let (Some(host), Some(clock)) = (host, state.addresses.get_mut(index)) else { return true };
         host.address = Some(index);
-        if *free > now {
+        if clock.at() > now {
             return false;
         }
-        *free = now + self.options.address_delay;
+        clock.lend(lease.sequence, now + self.options.address_delay);
         true
     }
 
@@ -361,7 +380,7 @@ impl Frontier for DiskFrontier {
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.in_flight = host.in_flight.saturating_sub(1);
         if !wait.is_zero() {
-            host.next_allowed = host.next_allowed.max(now + wait);
+            host.clock.hold(now + wait);
         }
         if host.given_up {
             host.deferred += 1;
@@ -380,6 +399,17 @@ impl Frontier for DiskFrontier {
             host.unfinished += 1;
             host.well(took, now, &self.options);
         }
+        self.wake(&mut state, index);
+    }
+
+    fn free_unasked(&self, lease: &Lease, _now: Instant) {
+        let mut state = self.lock();
+        let Some(&index) = state.by_name.get(&lease.host) else { return };
+        if let Some(host) = state.hosts.get_mut(index) {
+            host.in_flight = host.in_flight.saturating_sub(1);
+            host.unfinished += 1;
+        }
+        state.give_back(index, lease.sequence);
         self.wake(&mut state, index);
     }
 
@@ -415,7 +445,7 @@ impl Frontier for DiskFrontier {
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
         let ends = failure && host.failed(wait, now, &self.options);
-        host.next_allowed = host.next_allowed.max(now + wait);
+        host.clock.hold(now + wait);
         host.take_back(lease.sequence, lease.entry, lease.attempts.saturating_add(1));
         if ends {
             Self::give_up(&mut state, index);
@@ -434,7 +464,7 @@ impl Frontier for DiskFrontier {
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
         let ends = match fault {
-            Fault::None => false,
+            Fault::None | Fault::Unasked => false,
             Fault::Failure => host.failed(Duration::ZERO, now, &self.options),
             Fault::Closed => {
                 (0..CLOSED_COUNTS).any(|_| host.failed(Duration::ZERO, now, &self.options))
@@ -446,6 +476,9 @@ impl Frontier for DiskFrontier {
             host.deferred += 1;
             state.deferred += 1;
         }
+        if fault == Fault::Unasked {
+            state.give_back(index, lease.sequence);
+        }
         self.wake(&mut state, index);
         ends
     }
@@ -455,7 +488,7 @@ impl Frontier for DiskFrontier {
         let index = self.host_index(&mut state, host);
         if let Some(host) = state.hosts.get_mut(index) {
             host.delay = host.delay.max(delay);
-            host.next_allowed = host.next_allowed.max(Instant::now() + host.delay);
+            host.clock.hold(Instant::now() + host.delay);
         }
     }
 

@@ -16,6 +16,8 @@ pub const CLOSED_COUNTS: u32 = 3;
 pub enum Fault {
     /// Nothing.
     None,
+    /// Nothing, for it was not asked: as [`Frontier::free_unasked`].
+    Unasked,
     /// A request failed: after some in a row the host is given up.
     Failure,
     /// It asked to be left alone for longer than this run: as three failures, so that the third in a
@@ -93,6 +95,11 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// As [`free`](Self::free), of a request that failed for good. `true` if its host is given up by
     /// that.
     fn free_failed(&self, lease: &Lease, now: Instant) -> bool;
+
+    /// As [`free`](Self::free), where nothing was asked of the host, because its robots.txt or a rule
+    /// forbids the URL, say: its failures in a row stay as they are, and its clock and that of its
+    /// address go back to where they were before the lease, unless another one has moved them since.
+    fn free_unasked(&self, lease: &Lease, now: Instant);
 
     /// The second half of [`done`](Self::done), after [`free`](Self::free).
     fn finish(&self, lease: &Lease);

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use crate::clock::Clock;
 use crate::entry::{CLASSES, Entry, Options};
 
 /// Bits of a sequence number below those of its class.
@@ -58,10 +59,11 @@ pub(crate) struct Host {
     pub(crate) key: u64,
     /// By class; none is empty.
     pub(crate) lanes: Vec<Lane>,
-    pub(crate) next_allowed: Instant,
+    pub(crate) clock: Clock,
     pub(crate) delay: Duration,
     pub(crate) in_flight: usize,
-    pub(crate) in_heap: bool,
+    /// Its place among those that have something to hand out.
+    pub(crate) ready_at: Option<Instant>,
     /// Queued URLs, those in flight among them.
     pub(crate) queued: u64,
     /// Of these, given up for this run.
@@ -79,10 +81,10 @@ impl Host {
         Self {
             key,
             lanes: Vec::new(),
-            next_allowed: Instant::now(),
+            clock: Clock::new(Instant::now()),
             delay,
             in_flight: 0,
-            in_heap: false,
+            ready_at: None,
             queued: 0,
             deferred: 0,
             unfinished: 0,
@@ -125,9 +127,9 @@ impl Host {
         if !options.delay.is_zero() {
             // Slower when the host is slow: twice its answer's time, up to the ceiling.
             let slow = (took * 2).min(options.max_delay);
-            self.next_allowed = self.next_allowed.max(now + self.delay.max(slow));
+            self.clock.hold(now + self.delay.max(slow));
         } else if !self.delay.is_zero() {
-            self.next_allowed = self.next_allowed.max(now + self.delay);
+            self.clock.hold(now + self.delay);
         }
     }
 
@@ -140,7 +142,7 @@ impl Host {
             let times = (self.failures - options.breaker_after).min(8);
             wait = wait.max(options.breaker_wait * (1 << times));
         }
-        self.next_allowed = self.next_allowed.max(now + wait);
+        self.clock.hold(now + wait);
         let ends = self.failures >= options.give_up_after && !self.given_up;
         self.given_up |= ends;
         ends

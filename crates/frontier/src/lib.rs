@@ -12,6 +12,7 @@ What a crawler fetches next.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod clock;
 mod disk;
 mod disk_frontier;
 mod entry;

@@ -101,6 +101,10 @@ impl End {
         Self::new("f", lease.sequence, wait, false)
     }
 
+    pub(super) const fn free_unasked(lease: &Lease) -> Self {
+        Self::new("u", lease.sequence, Duration::ZERO, false)
+    }
+
     pub(super) const fn free_failed(lease: &Lease, wait: Duration) -> Self {
         Self::new("e", lease.sequence, wait, true)
     }
@@ -126,7 +130,7 @@ impl End {
 
     /// Whether the lease is nobody's after that; else its page is still being worked on.
     pub(super) fn is_last(&self) -> bool {
-        !matches!(self.what, "f" | "e")
+        !matches!(self.what, "f" | "u" | "e")
     }
 
     /// One that was leased ahead and never looked at.
@@ -140,8 +144,12 @@ impl End {
     }
 
     pub(super) fn defer(lease: &Lease, fault: Fault) -> Self {
-        let again = if fault == Fault::Closed { "!" } else { "" };
-        let failure = fault != Fault::None;
+        let again = match fault {
+            Fault::Closed => "!",
+            Fault::Unasked => "?",
+            Fault::None | Fault::Failure => "",
+        };
+        let failure = matches!(fault, Fault::Failure | Fault::Closed);
         Self { again: again.to_owned(), ..Self::new("d", lease.sequence, Duration::ZERO, failure) }
     }
 }

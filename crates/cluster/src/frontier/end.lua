@@ -1,6 +1,6 @@
 -- What became of leases. ARGV: prefix, worker, requests at a time, failures that open the breaker, its wait
 -- (ms), failures that end a host, then for each: what, number, wait (ms), failure, and of x: bucket and key
--- in the set of what is queued; of b: + if it was tried; of d: ! if it counts as three failures. What: f free, e free after a failure, x finish,
+-- in the set of what is queued; of b: + if it was tried; of d: ! if it counts as three failures, ? if nothing was asked. What: f free, u free and nothing was asked, e free after a failure, x finish,
 -- b back to the queue, d defer.
 -- Answers, for each: 1 if the host is given up by that, -1 if the lease was lost meanwhile.
 local p, own, per_host = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -19,11 +19,19 @@ for i = 7, #ARGV, 5 do
     if freed == '0' then redis.call('HINCRBY', h, 'n', -1) end
     -- Sent twice, it failed once.
     if what == 'e' and freed == '1' then failure = false end
-    if what == 'f' or what == 'e' then
+    if what == 'f' or what == 'u' or what == 'e' then
       redis.call('HSET', p .. 'held', id, '1' .. held:sub(2))
     else
       redis.call('HDEL', p .. 'held', id)
       redis.call('ZREM', p .. 'leases', id)
+    end
+    if what == 'u' or what == 'd' and again == '?' then
+      -- The clock goes back to where it was, unless it was moved since.
+      local last = redis.call('HMGET', h, 'l', 's', 'b', 't')
+      if last[1] == id and last[2] and last[2] == last[4] then
+        redis.call('HSET', h, 't', last[3])
+        redis.call('ZREM', p .. 'ready', host)
+      end
     end
     local state = redis.call('HMGET', h, 'g', 'n', 't', 'f', 'd')
     local down, failures = state[1], tonumber(state[4] or 0)

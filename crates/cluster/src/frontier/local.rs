@@ -33,9 +33,9 @@ pub(super) struct Local {
     pub(super) idle: u32,
     pub(super) failed: Option<Error>,
     seen: [HashSet<UrlKey>; 2],
-    /// When each host's next lease may be handed out: those that wait here may not come closer
-    /// together than they were taken.
-    free: HashMap<String, Instant>,
+    /// When each host's next lease may be handed out, and the last one: those that wait here may not
+    /// come closer together than they were taken.
+    free: HashMap<String, (Instant, u64)>,
 }
 
 /// A lease that waited here longer goes back: a master that has just taken over, 2 s at least after
@@ -105,19 +105,27 @@ impl Local {
         self.give_back_stale(now);
         for _ in 0..self.ready.len() {
             let ahead = self.ready.pop_front()?;
-            if self.free.get(&ahead.lease.host).is_some_and(|free| *free > now) {
+            if self.free.get(&ahead.lease.host).is_some_and(|(free, _)| *free > now) {
                 self.ready.push_back(ahead);
                 continue;
             }
             if !ahead.pause.is_zero() {
                 if self.free.len() >= TIMES {
-                    self.free.retain(|_, free| *free > now);
+                    self.free.retain(|_, (free, _)| *free > now);
                 }
-                self.free.insert(ahead.lease.host.clone(), now + ahead.pause);
+                let free = (now + ahead.pause, ahead.lease.sequence);
+                self.free.insert(ahead.lease.host.clone(), free);
             }
             return Some(ahead.lease);
         }
         None
+    }
+
+    /// A lease has asked nothing of its host: the next one does not wait for it.
+    pub(super) fn unasked(&mut self, lease: &Lease) {
+        if self.free.get(&lease.host).is_some_and(|(_, last)| *last == lease.sequence) {
+            self.free.remove(&lease.host);
+        }
     }
 
     /// Remembers a URL; `true` if it was not remembered. May forget, and never invents.

@@ -264,6 +264,11 @@ impl Frontier for ClusterFrontier {
         self.end(End::free(lease, wait));
     }
 
+    fn free_unasked(&self, lease: &Lease, _now: Instant) {
+        self.local().unasked(lease);
+        self.end(End::free_unasked(lease));
+    }
+
     fn free_failed(&self, lease: &Lease, _now: Instant) -> bool {
         self.end_now(End::free_failed(lease, self.shared.options.delay))
     }
@@ -277,6 +282,9 @@ impl Frontier for ClusterFrontier {
     }
 
     fn defer(&self, lease: &Lease, fault: Fault, _now: Instant) -> bool {
+        if fault == Fault::Unasked {
+            self.local().unasked(lease);
+        }
         self.end_now(End::defer(lease, fault))
     }
 

@@ -32,7 +32,7 @@ local answers = { 0 }
 for _, host in ipairs(redis.call('ZRANGEBYSCORE', p .. 'ready', '-inf', now - age, 'LIMIT', 0, 256)) do
   if want <= 0 then break end
   local h, q = p .. 'h:' .. host, p .. 'q:' .. host
-  local state = redis.call('HMGET', h, 'n', 'o', 'd')
+  local state = redis.call('HMGET', h, 'n', 'o', 'd', 't')
   local n = tonumber(state[1] or 0)
   if n >= per_host then
     -- It is put back when one of its requests ends.
@@ -40,11 +40,13 @@ for _, host in ipairs(redis.call('ZRANGEBYSCORE', p .. 'ready', '-inf', now - ag
   -- A host has one owner at a time.
   elseif n == 0 or state[2] == worker then
     local pause = math.max(delay, tonumber(state[3] or 0))
+    local last
     repeat
       local entry = redis.call('LPOP', q)
       if not entry then break end
       sequence = sequence + 1
       local id = string.format('%.0f', sequence)
+      last = id
       redis.call('ZADD', p .. 'leases', now + lease, id)
       redis.call('HSET', p .. 'held', id, '0' .. host .. '\n' .. worker .. '\n' .. entry)
       answers[#answers + 1] = id
@@ -54,6 +56,10 @@ for _, host in ipairs(redis.call('ZRANGEBYSCORE', p .. 'ready', '-inf', now - ag
       n, want = n + 1, want - 1
     until pause > 0 or want <= 0 or n >= per_host
     redis.call('HSET', h, 'n', n, 'o', worker, 't', now + pause)
+    if last then
+      -- For a lease that asks nothing: its number, and the clock after and before it.
+      redis.call('HSET', h, 'l', last, 's', now + pause, 'b', state[4] or 0)
+    end
     if n >= per_host or redis.call('LLEN', q) == 0 then
       redis.call('ZREM', p .. 'ready', host)
     else

@@ -36,6 +36,7 @@ fn the_suite_of_frontiers_passes() {
     };
     on(0, 1, suite::each_url_is_handed_out_once_in_order);
     on(200, 2, suite::a_host_is_asked_no_faster_than_its_delay);
+    on(500, 1, suite::a_refusal_costs_no_delay_and_forgives_no_failure);
     on(0, 2, suite::no_more_requests_at_a_time_than_are_allowed);
     on(20, 1, suite::what_fails_is_tried_again_and_a_dead_host_is_given_up);
     on(0, 1, suite::who_wants_to_be_left_alone_three_times_is_given_up);

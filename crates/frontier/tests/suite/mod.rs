@@ -126,6 +126,31 @@ pub(crate) fn no_more_requests_at_a_time_than_are_allowed(frontier: &dyn Frontie
     assert_eq!(frontier.hosts().len(), 1);
 }
 
+/// Delay 500 ms, one request at a time.
+pub(crate) fn a_refusal_costs_no_delay_and_forgives_no_failure(frontier: &dyn Frontier) {
+    for n in 0..9 {
+        frontier.push(page(&format!("http://a.example/{n}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    let failed = next(frontier);
+    assert!(!frontier.defer(&failed, Fault::Failure, Instant::now()));
+    let refused = next(frontier);
+    let began = Instant::now();
+    frontier.free_unasked(&refused, Instant::now());
+    frontier.finish(&refused);
+    for _ in 0..3 {
+        assert!(!frontier.defer(&next(frontier), Fault::Unasked, Instant::now()));
+    }
+    let asked = next(frontier);
+    assert!(began.elapsed() < Duration::from_millis(450), "{:?}", began.elapsed());
+    assert_eq!(frontier.host("a.example").unwrap().failures, 1);
+    let began = Instant::now();
+    done(frontier, &asked);
+    next(frontier);
+    assert!(began.elapsed() >= Duration::from_millis(450), "{:?}", began.elapsed());
+    assert_eq!(frontier.host("a.example").unwrap().failures, 0);
+}
+
 /// Delay 20 ms, one request at a time.
 pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &dyn Frontier) {
     for n in 0..5 {
