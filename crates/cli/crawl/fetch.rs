@@ -234,7 +234,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
             }
         }
         Ok(_) => {}
-        Err(error) => return failed(shared, lease, Duration::ZERO, &error),
+        Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
     if let Err(message) = ask_robots(shared, &lease).await {
         let lease = || lease.clone();
@@ -278,8 +278,9 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let response = loop {
         let response = match shared.fetcher.get_wanted(&at, &known, &wanted).await {
             Ok(response) => response,
-            Err(error) => return failed(shared, lease, started.elapsed(), &error),
+            Err(error) => return failed(shared, lease, started, &error),
         };
+        shared.frontier.address_answered(&lease);
         shared.stats.response(response.raw.len(), page);
         // Another spelling of the same address, or the same after it has set a cookie: nobody else
         // will follow that, for the normal form is known.
@@ -312,10 +313,17 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
 }
 
 /// A request that gave no response.
-fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Error) -> Message {
+fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Error) -> Message {
     if error.is_ours() {
         shared.frontier.put_back(lease, BUSY_WAIT, Instant::now());
         return Message::Again { down: None };
+    }
+    match error.kind() {
+        Kind::Connect | Kind::Timeout | Kind::Tls | Kind::Protocol => {
+            shared.frontier.address_silent(&lease, asked, Instant::now());
+        }
+        Kind::TooLarge | Kind::Bomb | Kind::Encoding => shared.frontier.address_answered(&lease),
+        _ => {}
     }
     if error.is_transient() {
         if lease.attempts < MAX_ATTEMPTS {
@@ -335,7 +343,7 @@ fn failed(shared: &Shared, lease: Lease, took: Duration, error: &hapax_fetch::Er
         Kind::PrivateAddress | Kind::BadPort => {
             shared.frontier.free_unasked(&lease, Instant::now());
         }
-        _ => shared.frontier.free(&lease, took, Instant::now()),
+        _ => shared.frontier.free(&lease, asked.elapsed(), Instant::now()),
     }
     Message::Skip { lease, reason: error.reason(), detail }
 }

@@ -19,6 +19,7 @@ const VALID: Duration = Duration::from_secs(24 * 60 * 60);
 const AGAIN: Duration = Duration::from_secs(60 * 60);
 /// All tries together, beside the pauses of one chain of redirects.
 const WITHIN: Duration = Duration::from_secs(20);
+const NO_ANSWER: &str = "no answer";
 /// Tries, and how long each waits.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
@@ -161,17 +162,28 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
     let old = kept.and_then(|(_, text)| Robots::parse(text, &shared.agent).crawl_delay);
     let pause = shared.delay.max(old.unwrap_or_default().min(MAX_CRAWL_DELAY));
     let within = time_of_all_tries(pause);
+    let asked = Instant::now();
     let tries = tokio::time::timeout(within, ask(shared, lease, pause)).await;
     let why =
-        match tries.unwrap_or_else(|_| Err(format!("no answer within {} s", within.as_secs()))) {
+        match tries.unwrap_or_else(|_| Err(format!("{NO_ANSWER} within {} s", within.as_secs()))) {
             Ok(rule) => {
+                if !matches!(rule, HostRule::Refused) {
+                    shared.frontier.address_answered(lease);
+                }
                 if matches!(rule, HostRule::Rules(_)) {
                     // The next request to the host is one more.
                     tokio::time::sleep(shared.delay).await;
                 }
                 return Found::holds_for(rule, VALID);
             }
-            Err(why) => why,
+            Err(why) => {
+                match answers(&why) {
+                    Some(true) => shared.frontier.address_answered(lease),
+                    Some(false) => shared.frontier.address_silent(lease, asked, Instant::now()),
+                    None => {}
+                }
+                why
+            }
         };
     // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
     match kept {
@@ -183,6 +195,15 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
 /// The pauses count: a chain of redirects would else never come to its end where they are long.
 fn time_of_all_tries(pause: Duration) -> Duration {
     WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
+}
+
+/// Whether the host's address answered, by why the file could not be had; `None` if it was not dialled.
+fn answers(why: &str) -> Option<bool> {
+    let names = |kinds: &[&str]| kinds.iter().any(|kind| why.starts_with(kind));
+    match () {
+        () if names(&["dns:", "private-address:", "bad-port:"]) => None,
+        () => Some(!names(&["connect:", "timeout:", "tls:", "protocol:", NO_ANSWER])),
+    }
 }
 
 /// Asks for the file, a few times and with a `pause` between any two requests; the reason why it could

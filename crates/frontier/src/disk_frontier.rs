@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::clock::Clock;
+use crate::address::{Address, network};
 use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
@@ -16,31 +16,10 @@ use crate::host_key;
 use crate::seen::Seen;
 
 mod queue;
+mod state;
 
 use queue::head;
-
-#[derive(Debug)]
-struct State {
-    seen: Seen,
-    hosts: Vec<Host>,
-    names: Vec<String>,
-    by_name: HashMap<String, usize>,
-    /// When each address may be asked again.
-    addresses: Vec<Clock>,
-    by_address: HashMap<IpAddr, usize>,
-    /// Hosts that have something to hand out, by the time when they may be asked.
-    ready: BTreeSet<(Instant, usize)>,
-    batch: Batch,
-    /// On its way to disk; asked like the batch until it can be read from there.
-    committing: Option<Arc<Batch>>,
-    /// Commits that have come to their end.
-    commits_done: u64,
-    /// A commit failed, and its batch with it.
-    failed: bool,
-    queued: u64,
-    deferred: u64,
-    next_sequence: u64,
-}
+use state::State;
 
 /// What the folder of a frontier holds.
 const FILE: &str = "frontier.redb";
@@ -242,30 +221,6 @@ impl DiskFrontier {
     }
 }
 
-impl State {
-    /// What no look at the disk is sure to show, newest first.
-    fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
-        std::iter::once(&self.batch).chain(self.committing.as_deref())
-    }
-
-    /// When a host may be asked, by its own clock and its address's.
-    fn due(&self, index: usize) -> Instant {
-        let host = self.hosts.get(index);
-        let address = host.and_then(|host| self.addresses.get(host.address?));
-        let clocks = host.map(|host| &host.clock).into_iter().chain(address);
-        clocks.map(Clock::at).max().unwrap_or_else(Instant::now)
-    }
-
-    /// A lease has asked nothing of its host.
-    fn give_back(&mut self, index: usize, sequence: u64) {
-        let Some(host) = self.hosts.get_mut(index) else { return };
-        host.clock.give_back(sequence);
-        if let Some(address) = host.address.and_then(|at| self.addresses.get_mut(at)) {
-            address.give_back(sequence);
-        }
-    }
-}
-
 impl Frontier for DiskFrontier {
     fn payload(&self) -> Result<Vec<u8>> {
         drop(self.usable()?);
@@ -347,7 +302,7 @@ impl Frontier for DiskFrontier {
             host.clock.lend(sequence, now + host.delay);
             let has_address = host.address.is_some();
             if let Some(address) = host.address.and_then(|at| state.addresses.get_mut(at)) {
-                address.lend(sequence, now + self.options.address_delay);
+                address.clock.lend(sequence, now + self.options.address_delay);
             }
             let name = state.names.get(index).cloned().unwrap_or_default();
             self.wake(state, index);
@@ -360,17 +315,19 @@ impl Frontier for DiskFrontier {
     fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool {
         let mut guard = self.lock();
         let state = &mut *guard;
-        let index = *state.by_address.entry(address).or_insert_with(|| {
-            state.addresses.push(Clock::new(now));
+        let index = *state.by_address.entry(network(address)).or_insert_with(|| {
+            state.addresses.push(Address::new(now));
             state.addresses.len() - 1
         });
         let host = state.by_name.get(&lease.host).and_then(|&host| state.hosts.get_mut(host));
-        let (Some(host), Some(clock)) = (host, state.addresses.get_mut(index)) else { return true };
+        let (Some(host), Some(address)) = (host, state.addresses.get_mut(index)) else {
+            return true;
+        };
         host.address = Some(index);
-        if clock.at() > now {
+        if address.clock.at() > now {
             return false;
         }
-        clock.lend(lease.sequence, now + self.options.address_delay);
+        address.clock.lend(lease.sequence, now + self.options.address_delay);
         true
     }
 
@@ -413,13 +370,30 @@ impl Frontier for DiskFrontier {
         self.wake(&mut state, index);
     }
 
+    fn address_answered(&self, lease: &Lease) {
+        let mut state = self.lock();
+        let host = state.by_name.get(&lease.host).copied();
+        if let Some(address) = host.and_then(|host| state.address_of(host)) {
+            address.answered();
+        }
+    }
+
+    fn address_silent(&self, lease: &Lease, asked: Instant, now: Instant) {
+        let mut state = self.lock();
+        let Some(&host) = state.by_name.get(&lease.host) else { return };
+        if let Some(address) = state.address_of(host) {
+            address.silent(host, asked, now, &self.options);
+        }
+    }
+
     fn free_failed(&self, lease: &Lease, now: Instant) -> bool {
         let mut state = self.lock();
         let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let last = state.is_down(index, &self.options);
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
         host.unfinished += 1;
-        let ends = host.failed(host.delay, now, &self.options);
+        let ends = host.failed(host.delay, now, &self.options, last);
         if ends {
             Self::give_up(&mut state, index);
         }
@@ -442,9 +416,10 @@ impl Frontier for DiskFrontier {
     fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool {
         let mut state = self.lock();
         let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let last = state.is_down(index, &self.options);
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
-        let ends = failure && host.failed(wait, now, &self.options);
+        let ends = failure && host.failed(wait, now, &self.options, last);
         host.clock.hold(now + wait);
         host.take_back(lease.sequence, lease.entry, lease.attempts.saturating_add(1));
         if ends {
@@ -461,14 +436,14 @@ impl Frontier for DiskFrontier {
     fn defer(&self, lease: &Lease, fault: Fault, now: Instant) -> bool {
         let mut state = self.lock();
         let Some(&index) = state.by_name.get(&lease.host) else { return false };
+        let last = state.is_down(index, &self.options);
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
+        let mut failed = |_| host.failed(Duration::ZERO, now, &self.options, last);
         let ends = match fault {
             Fault::None | Fault::Unasked => false,
-            Fault::Failure => host.failed(Duration::ZERO, now, &self.options),
-            Fault::Closed => {
-                (0..CLOSED_COUNTS).any(|_| host.failed(Duration::ZERO, now, &self.options))
-            }
+            Fault::Failure => failed(0),
+            Fault::Closed => (0..CLOSED_COUNTS).any(failed),
         };
         if ends {
             Self::give_up(&mut state, index);

@@ -105,13 +105,16 @@ pub struct Options {
     pub max_delay: Duration,
     /// Requests at a time to one host. Default 1.
     pub per_host: usize,
-    /// Shortest time between two requests to one address, whatever the host. Default 250 ms.
+    /// Shortest time between two requests to one address ([`network`](crate::network)), whatever the
+    /// host. Default 250 ms.
     pub address_delay: Duration,
-    /// After so many failures in a row a host is left alone for a while. Default 5.
+    /// After so many failures in a row a host is left alone for a while, and so is an address after so
+    /// many different hosts without an answer. Default 5.
     pub breaker_after: u32,
     /// For how long at first, twice as long each time. Default 10 s.
     pub breaker_wait: Duration,
-    /// After so many failures in a row a host is given up for this run. Default 8.
+    /// After so many failures in a row a host is given up for this run; of an address that answers
+    /// nobody as often, every host that fails once more. Default 8.
     pub give_up_after: u32,
 }
 

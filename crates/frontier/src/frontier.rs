@@ -92,6 +92,14 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// the response is in, before [`finish`](Self::finish).
     fn free(&self, lease: &Lease, took: Duration, now: Instant);
 
+    /// The lease's address answered a request, whatever it said. A frontier may do without.
+    fn address_answered(&self, _lease: &Lease) {}
+
+    /// It did not answer one that was sent at `asked`: where many hosts of one address fail so, all of
+    /// them are left alone for a while. Before [`retry`](Self::retry) and the like, which say the same
+    /// of the host. A frontier may do without.
+    fn address_silent(&self, _lease: &Lease, _asked: Instant, _now: Instant) {}
+
     /// As [`free`](Self::free), of a request that failed for good. `true` if its host is given up by
     /// that.
     fn free_failed(&self, lease: &Lease, now: Instant) -> bool;

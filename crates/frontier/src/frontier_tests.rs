@@ -5,7 +5,7 @@ pub(super) fn entry(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 1)
 }
 
-fn open(folder: &Path, delay_ms: u64) -> DiskFrontier {
+pub(super) fn open(folder: &Path, delay_ms: u64) -> DiskFrontier {
     let delay = Duration::from_millis(delay_ms);
     DiskFrontier::open(folder, Options { delay, ..Options::default() }).unwrap()
 }
@@ -36,102 +36,6 @@ fn a_url_is_handed_out_once_and_a_host_waits_its_delay() {
     frontier.done(&first, Duration::ZERO, now);
     assert!(lease(&frontier, now + Duration::from_millis(499)).is_none());
     assert!(lease(&frontier, now + Duration::from_millis(500)).is_some());
-}
-
-#[test]
-fn refusals_cost_no_delay_and_the_next_request_waits_for_the_last_real_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let frontier = open(folder.path(), 1000);
-    for number in 0..1001 {
-        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
-        if number % 100 == 0 {
-            frontier.push(entry(&format!("http://b.example/{number}"))).unwrap();
-        }
-    }
-    frontier.commit(b"").unwrap();
-    let start = Instant::now() + Duration::from_millis(1);
-    let address = IpAddr::from([192, 0, 2, 1]);
-    let first = lease(&frontier, start).unwrap();
-    assert!(frontier.set_address(&first, address, start));
-    frontier.done(&first, Duration::ZERO, start);
-    let other = lease(&frontier, start).unwrap();
-    assert_eq!(other.host, "b.example");
-    assert!(!frontier.set_address(&other, address, start), "the address was asked just now");
-    frontier.put_back(other, Duration::from_secs(600), start);
-    // All but the last in one moment.
-    let now = start + Duration::from_secs(1);
-    for number in 1..1000 {
-        let refused = lease(&frontier, now).unwrap();
-        assert_eq!(refused.entry.url.path(), format!("/{number}"));
-        frontier.free_unasked(&refused, now);
-        frontier.finish(&refused);
-        if number % 200 == 0 {
-            frontier.commit(b"").unwrap();
-        }
-    }
-    let asked = lease(&frontier, now).unwrap();
-    frontier.done(&asked, Duration::ZERO, now);
-    assert_eq!(frontier.counts().queued, 11);
-    frontier.push(entry("http://a.example/next")).unwrap();
-    assert!(lease(&frontier, now + Duration::from_millis(999)).is_none(), "it was asked");
-    assert!(lease(&frontier, now + Duration::from_secs(1)).is_some());
-}
-
-#[test]
-fn a_refusal_gives_nothing_back_that_another_lease_holds() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options { delay: Duration::from_secs(1), per_host: 2, ..Options::default() };
-    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
-    for number in 0..4 {
-        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
-    }
-    let start = Instant::now() + Duration::from_millis(1);
-    let first = lease(&frontier, start).unwrap();
-    let second = lease(&frontier, start + Duration::from_secs(1)).unwrap();
-    frontier.free_unasked(&first, start + Duration::from_millis(1100));
-    assert!(lease(&frontier, start + Duration::from_millis(1900)).is_none(), "the second's");
-    // Deferred and not asked: the one after it need not wait either.
-    let now = start + Duration::from_millis(1950);
-    assert!(!frontier.defer(&second, Fault::Unasked, now));
-    let third = lease(&frontier, now).unwrap();
-    assert_eq!(third.entry.url.path(), "/2");
-    // What is known of the delay since holds.
-    frontier.set_delay("a.example", Duration::from_secs(5));
-    frontier.free_unasked(&third, now);
-    assert!(lease(&frontier, now + Duration::from_secs(2)).is_none());
-}
-
-#[test]
-fn failures_between_refusals_open_the_breaker_and_end_the_host() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = Options {
-        delay: Duration::from_millis(10),
-        breaker_after: 2,
-        breaker_wait: Duration::from_secs(4),
-        give_up_after: 4,
-        ..Options::default()
-    };
-    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
-    for number in 0..40 {
-        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
-    }
-    let start = Instant::now() + Duration::from_millis(1);
-    let (mut failed, mut ends, mut turn) = (Vec::new(), false, 0);
-    for step in 0..60_000 {
-        let now = start + Duration::from_millis(step);
-        while let Some(lease) = lease(&frontier, now) {
-            turn += 1;
-            if turn % 2 == 0 {
-                frontier.free_unasked(&lease, now);
-                frontier.finish(&lease);
-            } else {
-                failed.push(step);
-                ends |= frontier.defer(&lease, Fault::Failure, now);
-            }
-        }
-    }
-    assert!(ends && failed.len() == 4, "{failed:?}");
-    assert!(failed[2] - failed[1] >= 4000 && failed[3] - failed[2] >= 8000, "{failed:?}");
 }
 
 #[test]

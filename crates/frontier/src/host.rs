@@ -134,8 +134,14 @@ impl Host {
     }
 
     /// A request failed: from some number on the host is left alone, longer each time, and at last
-    /// given up. `true` if that is now.
-    pub(crate) fn failed(&mut self, wait: Duration, now: Instant, options: &Options) -> bool {
+    /// given up, at once if it is the `last` try. `true` if that is now.
+    pub(crate) fn failed(
+        &mut self,
+        wait: Duration,
+        now: Instant,
+        options: &Options,
+        last: bool,
+    ) -> bool {
         self.failures = self.failures.saturating_add(1);
         let mut wait = wait;
         if self.failures >= options.breaker_after {
@@ -143,7 +149,7 @@ impl Host {
             wait = wait.max(options.breaker_wait * (1 << times));
         }
         self.clock.hold(now + wait);
-        let ends = self.failures >= options.give_up_after && !self.given_up;
+        let ends = (last || self.failures >= options.give_up_after) && !self.given_up;
         self.given_up |= ends;
         ends
     }

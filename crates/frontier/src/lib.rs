@@ -12,6 +12,7 @@ What a crawler fetches next.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod address;
 mod clock;
 mod disk;
 mod disk_frontier;
@@ -23,6 +24,7 @@ mod normalize;
 mod scope;
 mod seen;
 
+pub use address::network;
 pub use disk_frontier::DiskFrontier;
 pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 pub use error::{Error, Result};

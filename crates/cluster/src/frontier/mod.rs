@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use hapax_frontier::{
     Counts, Entry, EntryKind, Fault, Frontier, HostState, Lease, Next, Options, Result, host_key,
-    url_key,
+    network, url_key,
 };
 use redis::cluster::ClusterPipeline;
 use url::Url;
@@ -234,7 +234,7 @@ impl Frontier for ClusterFrontier {
         if delay.is_zero() {
             return true;
         }
-        let key = self.shared.cluster.keys.address(address);
+        let key = self.shared.cluster.keys.address(network(address));
         let granted = calls::take_address(&self.shared.cluster, &key, delay);
         if matches!(granted, Ok(true)) {
             return true;
