@@ -1,6 +1,7 @@
 //! Whose time a crawl takes: what is not asked costs none.
 
 use std::collections::HashMap;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use crate::fetching::{article, plain};
@@ -27,4 +28,41 @@ fn what_robots_txt_forbids_is_logged_at_once_and_costs_no_delay() {
     let skipped = bench.log("skipped.jsonl");
     let forbidden = skipped.iter().filter(|line| line["reason"] == "robots");
     assert_eq!(forbidden.count(), 1000);
+}
+
+/// Takes connections at four loopback addresses and answers none.
+fn hanging() -> Vec<String> {
+    let listener = TcpListener::bind("0.0.0.0:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let mut held = Vec::new();
+        for stream in listener.incoming().flatten() {
+            held.push(stream);
+        }
+    });
+    (1..=4).map(|n| format!("http://127.7.0.{n}:{port}/")).collect()
+}
+
+#[test]
+fn hosts_that_hang_do_not_keep_the_others_waiting() {
+    let links: String = (0..20).map(|n| format!("<a href=/{n}>n</a>")).collect();
+    let mut pages: HashMap<String, _> =
+        (0..20).map(|number| (format!("/{number}"), article(number))).collect();
+    pages.insert("/".to_owned(), html(format!("<p>{}</p>{links}", prose(1, 9))));
+    let server = Server::start(pages);
+    let bench = Bench::new();
+    // They are first in line.
+    let mut seeds = hanging();
+    seeds.push(server.url("/"));
+    let began = Instant::now();
+    let mut crawl = bench.spawn(&seeds, &["--concurrency", "2", "--no-sitemaps"]);
+    while server.asked().len() < 21 && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let took = began.elapsed();
+    let _ = crawl.kill();
+    let _ = crawl.wait();
+    assert_eq!(server.asked().len(), 21);
+    // A robots.txt that does not come is waited for 20 s.
+    assert!(took < Duration::from_secs(15), "{took:?}");
 }

@@ -80,7 +80,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_EXCLUDE", value_delimiter = LINE, value_name = "REGEX", help_heading = "Scope")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exclude: Option<Vec<String>>,
-    /// Requests at a time [default: 64]
+    /// Requests at a time; those that wait 2 s for a server do not count, up to three times as many [default: 64]
     #[arg(long, env = "HAPAX_CONCURRENCY", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) concurrency: Option<usize>,

@@ -13,12 +13,14 @@ use url::Url;
 
 use super::answer::{Answer, is_failure};
 use super::feeds::{Claim, Feeds};
+use super::lanes::Place;
 use super::page::{PageWork, Unread, is_wanted};
 use super::received::Received;
 use super::robots::{HostRule, HostRules, Source, USUAL_SITEMAP};
 use super::rules::{Rules, names_host};
 use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
+use super::weight;
 use crate::duplicates::Forgotten;
 
 /// What a lease came to.
@@ -88,8 +90,6 @@ pub(super) enum Message {
     },
 }
 
-/// Bytes that an entry of a sitemap takes, about.
-const SITEMAP_ENTRY: usize = 256;
 /// A larger page counts among those that are read until it is committed.
 const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
@@ -146,10 +146,15 @@ pub(super) struct Shared {
 
 /// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
 /// where a defect of ours panics.
-pub(super) async fn work_or_say(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
+pub(super) async fn work_or_say(
+    shared: Arc<Shared>,
+    lease: Lease,
+    answers: mpsc::Sender<Message>,
+    place: Place,
+) {
     let (copy, host) = (lease.clone(), lease.host.clone());
     let (again, stats) = (answers.clone(), Arc::clone(&shared));
-    if caught(work(shared, lease, answers)).await.is_none() {
+    if caught(work(shared, lease, answers, place)).await.is_none() {
         stats.frontier.free(&copy, Duration::ZERO, Instant::now());
         if copy.entry.kind == EntryKind::Page {
             stats.stats.release(&host);
@@ -172,18 +177,18 @@ async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>) {
+async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>, mut place: Place) {
     let host = lease.host.clone();
     let message = match within_budget(&shared, lease) {
         Ok(lease) if lease.entry.kind == EntryKind::Page => {
-            let message = attempt(&shared, lease).await;
+            let message = attempt(&shared, lease, &mut place).await;
             // A page is released when it is counted.
             if !matches!(message, Message::Page(_) | Message::Unread { .. }) {
                 shared.stats.release(&host);
             }
             message
         }
-        Ok(lease) => attempt(&shared, lease).await,
+        Ok(lease) => attempt(&shared, lease, &mut place).await,
         Err(message) => *message,
     };
     // The receiver outlives all tasks but when the process ends.
@@ -212,7 +217,7 @@ fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
     }
 }
 
-async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
+async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Message {
     let url = lease.entry.url.clone();
     if shared.forgotten.holds(url.as_str(), &lease.host) {
         shared.frontier.free_unasked(&lease, Instant::now());
@@ -226,7 +231,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason, detail };
     }
-    match shared.fetcher.address(&url).await {
+    match place.server(shared.fetcher.address(&url)).await {
         Ok(Some(ip)) if !lease.has_address => {
             if !shared.frontier.set_address(&lease, ip, Instant::now()) {
                 shared.frontier.put_back(lease, Duration::ZERO, Instant::now());
@@ -236,7 +241,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         Ok(_) => {}
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
-    if let Err(message) = ask_robots(shared, &lease).await {
+    if let Err(message) = ask_robots(shared, &lease, place).await {
         let lease = || lease.clone();
         return match message {
             Refusal::Wait => {
@@ -276,7 +281,8 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
     let mut at = url.clone();
     let mut hops = 0;
     let response = loop {
-        let response = match shared.fetcher.get_wanted(&at, &known, &wanted).await {
+        let answer = place.server(shared.fetcher.get_wanted(&at, &known, &wanted));
+        let response = match answer.await {
             Ok(response) => response,
             Err(error) => return failed(shared, lease, started, &error),
         };
@@ -291,13 +297,13 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease) -> Message {
         });
         let Some(to) = spelling else { break response };
         // The rules may tell spellings apart.
-        if !allows(shared, &lease, &to).await {
+        if !place.server(allows(shared, &lease, &to)).await {
             break response;
         }
         (at, hops) = (to, hops + 1);
         let asks = !names_host(&shared.ignore_robots, &at);
         let pause = if asks { shared.rules.pause(shared, &lease).await } else { shared.delay };
-        tokio::time::sleep(pause).await;
+        place.server(tokio::time::sleep(pause)).await;
     };
     let answer = Answer {
         // Without what it waited for others here.
@@ -404,35 +410,34 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
     let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
     let shared = Arc::clone(shared);
     let read = tokio::task::spawn_blocking(move || {
-        let _extractor = extractor;
         let url = lease.entry.url.clone();
         if lease.entry.kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
-            return Message::Sitemap { lease, sitemap, room: None };
+            return (Message::Sitemap { lease, sitemap, room: None }, extractor.ok());
         }
         let again = lease.clone();
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;
         let (recipe, limits) = (shared.recipe, &shared.page_limits);
-        match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
-            Ok(mut page) => {
-                page._tree = tree.ok().filter(|_| length > LARGE_PAGE);
-                Message::Page(Box::new(page))
-            }
-            Err(why) => Message::Unread { lease: again, why, bytes },
-        }
+        let message =
+            match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
+                Ok(mut page) => {
+                    page._tree = tree.ok().filter(|_| length > LARGE_PAGE);
+                    Message::Page(Box::new(page))
+                }
+                Err(why) => Message::Unread { lease: again, why, bytes },
+            };
+        (message, extractor.ok())
     })
     .await;
-    let mut message = read.unwrap_or_else(|error| Message::Skip {
-        lease: copy,
-        reason: "extraction",
-        detail: error.to_string(),
+    let (mut message, _extractor) = read.unwrap_or_else(|error| {
+        let detail = error.to_string();
+        (Message::Skip { lease: copy, reason: "extraction", detail }, None)
     });
+    // Nothing more is read while what was read finds no room: beyond it there is one for each core.
     let (bytes, place) = match &mut message {
-        Message::Page(page) => (page.response.body.len(), &mut page._room),
-        Message::Sitemap { sitemap, room, .. } => {
-            (SITEMAP_ENTRY * (sitemap.pages.len() + sitemap.maps.len()), room)
-        }
+        Message::Page(page) => (weight::of_page(page), &mut page._room),
+        Message::Sitemap { sitemap, room, .. } => (weight::of_sitemap(sitemap), room),
         _ => return message,
     };
     *place = room.acquire_many_owned(kib(bytes, QUEUE_KIB)).await.ok();
@@ -476,11 +481,11 @@ async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
 }
 
 /// Whether the host's robots.txt lets the lease pass.
-async fn ask_robots(shared: &Shared, lease: &Lease) -> Result<(), Refusal> {
+async fn ask_robots(shared: &Shared, lease: &Lease, place: &mut Place) -> Result<(), Refusal> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());
     }
-    let (rule, source) = shared.rules.of(shared, lease).await;
+    let (rule, source) = place.server(shared.rules.of(shared, lease)).await;
     match rule {
         HostRule::Rules(rules)
             if source == Source::Other && rules.crawl_delay.is_some_and(|d| !d.is_zero()) =>

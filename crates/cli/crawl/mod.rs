@@ -8,6 +8,7 @@ mod feeds;
 mod fetch;
 mod forget;
 mod keep;
+mod lanes;
 mod link_header;
 mod log;
 mod metrics;
@@ -27,6 +28,7 @@ mod stats;
 mod summary;
 mod survivor;
 mod texts;
+mod weight;
 mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};

@@ -330,4 +330,14 @@ mod tests {
         old.set(Found::holds_for(HostRule::Refused, Duration::ZERO)).unwrap();
         assert!(!Arc::ptr_eq(&old, &held.cell("b")));
     }
+
+    #[test]
+    fn an_answer_of_any_kind_is_told_from_none() {
+        assert_eq!(answers("status 503"), Some(true));
+        assert_eq!(answers("too-large: more than 1 MB"), Some(true));
+        assert_eq!(answers("timeout: within 15 s"), Some(false));
+        assert_eq!(answers("connect: refused"), Some(false));
+        assert_eq!(answers(&format!("{NO_ANSWER} within 20 s")), Some(false));
+        assert_eq!(answers("dns: no such name"), None);
+    }
 }

@@ -15,6 +15,7 @@ use url::Url;
 use super::commit::{Committer, Parts, is_looking};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work_or_say};
+use super::lanes::Lanes;
 use super::missing::MissingPages;
 use super::patterns::Patterns;
 use super::progress::Progress;
@@ -286,13 +287,12 @@ fn is_complete(shared: &Shared, control: &Control) -> bool {
 
 async fn schedule(
     shared: &Arc<Shared>,
-    control: &Control,
+    control: &Arc<Control>,
     limits: &RunLimits,
     answers: mpsc::Sender<Message>,
     settings: &Settings,
 ) -> Result<Stop> {
-    let most = settings.concurrency.unwrap_or(64).clamp(1, Semaphore::MAX_PERMITS);
-    let permits = Arc::new(Semaphore::new(most));
+    let lanes = Lanes::new(settings.concurrency.unwrap_or(64), control);
     let mut signals = Signals::new()?;
     let mut tasks = tokio::task::JoinSet::new();
     let stop = loop {
@@ -307,7 +307,7 @@ async fn schedule(
                 let all = matches!(stop, Stop::MaxPages) && is_complete(shared, control);
                 break if all { Stop::Complete } else { stop };
             }
-        } else if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+        } else if let Some(place) = lanes.enter() {
             match shared.frontier.next(Instant::now())? {
                 Next::Lease(lease) => {
                     control.active.fetch_add(1, Relaxed);
@@ -315,9 +315,8 @@ async fn schedule(
                     let (shared, answers) = (Arc::clone(shared), answers.clone());
                     tasks.spawn(async move {
                         let stats = Arc::clone(&shared.stats);
-                        work_or_say(shared, *lease, answers).await;
+                        work_or_say(shared, *lease, answers, place).await;
                         stats.in_flight.fetch_sub(1, Relaxed);
-                        drop(permit);
                     });
                     continue;
                 }
