@@ -172,23 +172,29 @@ impl Disk {
         })
     }
 
-    /// The first `limit` rows of a host's queue from sequence `from` on, of its class; `None` for one
-    /// that is no entry.
+    /// The first rows of a host's queue from sequence `from` on, of its class, up to `limit` of them and
+    /// `bytes`, but one at least; `None` for one that is no entry. With them, whether more may follow.
     pub(crate) fn queue(
         &self,
         host: u64,
         from: u64,
         limit: usize,
-    ) -> Result<Vec<(u64, Option<Entry>)>> {
+        bytes: usize,
+    ) -> Result<(Vec<(u64, Option<Entry>)>, bool)> {
         self.read(|txn| {
             let table = txn.open_table(QUEUE)?;
-            let mut entries = Vec::new();
+            let (mut entries, mut left) = (Vec::new(), bytes);
             let last = sequence(class_of(from), u64::MAX);
-            for row in table.range((host, from)..=(host, last))?.take(limit) {
+            for row in table.range((host, from)..=(host, last))? {
                 let (key, value) = row?;
+                let taken = value.value().len() + size_of::<Entry>();
                 entries.push((key.value().1, Entry::decode(value.value())));
+                left = left.saturating_sub(taken);
+                if left == 0 || entries.len() >= limit {
+                    return Ok((entries, true));
+                }
             }
-            Ok(entries)
+            Ok((entries, false))
         })
     }
 

@@ -18,7 +18,7 @@ use crate::seen::Seen;
 mod queue;
 mod state;
 
-use queue::head;
+use queue::{HEADS_BYTES, head};
 use state::State;
 
 /// What the folder of a frontier holds.
@@ -28,7 +28,7 @@ const FILE: &str = "frontier.redb";
 ///
 /// # Complexity
 /// Memory: 48 MiB (16 for the cache of seen URLs, 32 for redb's), about 300 bytes a host, 256
-/// queued URLs of each (fewer where there are more than 256 hosts, 8 from 8,192 on), and what waits for a commit; seen-set and queues are on disk. A push asks
+/// queued URLs of each (fewer where there are more than 256 hosts, 8 from 8,192 on, and 16 MiB of all), and what waits for a commit; seen-set and queues are on disk. A push asks
 /// the disk unless the URL was met lately; a lease and a completion are O(log hosts).
 #[derive(Debug)]
 pub struct DiskFrontier {
@@ -71,6 +71,7 @@ impl DiskFrontier {
             commits_done: 0,
             failed: false,
             queued: per_host.values().flatten().sum(),
+            held_bytes: 0,
             deferred: 0,
             // A version that knew no classes may have stored the highest number with its class.
             next_sequence: number_of(stored("next")?).max(last + 1),
@@ -129,7 +130,7 @@ impl DiskFrontier {
         if !probe {
             state.batch.states.insert(key, UrlState::Queued);
         }
-        let head = head(state.hosts.len());
+        let (head, fits) = (head(state.hosts.len()), state.held_bytes < HEADS_BYTES);
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.queued += 1;
         let host_key = host.key;
@@ -140,10 +141,10 @@ impl DiskFrontier {
             // What it finds out is about the others, and only in this run.
             host.take_back(sequence, entry.clone(), 0);
         } else {
-            let room = host.held() < head;
+            let room = fits && host.held() < head;
             let lane = host.lane(class);
             if lane.on_disk_from.is_none() && room {
-                lane.queue.push_back((sequence, entry.clone(), 0));
+                lane.push((sequence, entry.clone(), 0));
             } else {
                 lane.on_disk_from.get_or_insert(sequence);
             }
@@ -186,6 +187,7 @@ impl DiskFrontier {
 
     /// Puts a host among those that are ready if it has something to hand out, or further to the front.
     fn wake(&self, state: &mut State, index: usize) {
+        state.count_held(index);
         let due = state.due(index);
         let Some(host) = state.hosts.get_mut(index) else { return };
         let has_work = !host.given_up && !host.lanes.is_empty();
@@ -296,7 +298,9 @@ impl Frontier for DiskFrontier {
                 self.wake(state, index);
                 continue;
             }
-            let Some((sequence, entry, attempts)) = self.pop(state, index)? else { continue };
+            let popped = self.pop(state, index)?;
+            state.count_held(index);
+            let Some((sequence, entry, attempts)) = popped else { continue };
             let Some(host) = state.hosts.get_mut(index) else { continue };
             host.in_flight += 1;
             host.clock.lend(sequence, now + host.delay);

@@ -23,11 +23,21 @@ pub(crate) const fn number_of(sequence: u64) -> u64 {
     sequence & ((1 << CLASS_SHIFT) - 1)
 }
 
+/// A URL that waits: its number, and how often it was tried.
+type Waiting = (u64, Entry, u8);
+
+/// Bytes that it takes in memory.
+fn bytes_of((_, entry, _): &Waiting) -> usize {
+    size_of::<Waiting>() + entry.url.as_str().len()
+}
+
 /// What waits of one class, in the order of its numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) class: u8,
-    pub(crate) queue: VecDeque<(u64, Entry, u8)>,
+    queue: VecDeque<Waiting>,
+    /// What these take.
+    bytes: usize,
     /// Where the part begins that is on disk only; `None`: all is in memory.
     pub(crate) on_disk_from: Option<u64>,
     /// The highest number that was handed out and came back: what has a higher one never was.
@@ -43,10 +53,27 @@ impl Lane {
         self.queue.is_empty() && self.on_disk_from.is_none()
     }
 
+    /// How many of its URLs are in memory.
+    pub(crate) fn held(&self) -> usize {
+        self.queue.len()
+    }
+
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        self.bytes += bytes_of(&waiting);
+        self.queue.push_back(waiting);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let first = self.queue.pop_front()?;
+        self.bytes -= bytes_of(&first);
+        Some(first)
+    }
+
     /// Lets go of what is on disk too, or will be with the next commit, and was never handed out.
     pub(crate) fn spill(&mut self) {
         let keep = self.queue.partition_point(|(sequence, ..)| *sequence <= self.taken_back);
         if let Some(&(first, ..)) = self.queue.get(keep) {
+            self.bytes -= self.queue.range(keep..).map(bytes_of).sum::<usize>();
             self.queue.truncate(keep);
             self.queue.shrink_to_fit();
             (self.on_disk_from, self.waits) = (Some(first), None);
@@ -74,6 +101,8 @@ pub(crate) struct Host {
     pub(crate) given_up: bool,
     /// Among the addresses.
     pub(crate) address: Option<usize>,
+    /// Bytes of it that the frontier has counted among those of all hosts.
+    pub(crate) counted_bytes: usize,
 }
 
 impl Host {
@@ -91,6 +120,7 @@ impl Host {
             failures: 0,
             given_up: false,
             address: None,
+            counted_bytes: 0,
         }
     }
 
@@ -106,7 +136,12 @@ impl Host {
 
     /// How many of its URLs are held in memory.
     pub(crate) fn held(&self) -> usize {
-        self.lanes.iter().map(|lane| lane.queue.len()).sum()
+        self.lanes.iter().map(Lane::held).sum()
+    }
+
+    /// Bytes that these take.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.bytes).sum()
     }
 
     /// Whether a part of what waits is on disk only.
@@ -118,7 +153,9 @@ impl Host {
     pub(crate) fn take_back(&mut self, sequence: u64, entry: Entry, attempts: u8) {
         let lane = self.lane(class_of(sequence));
         lane.taken_back = lane.taken_back.max(sequence);
-        lane.queue.push_front((sequence, entry, attempts));
+        let waiting = (sequence, entry, attempts);
+        lane.bytes += bytes_of(&waiting);
+        lane.queue.push_front(waiting);
     }
 
     /// A request went well.

@@ -10,6 +10,9 @@ pub(super) const HEAD: usize = 256;
 /// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
 pub(super) const HEADS: usize = 1 << 16;
 const LEAST_HEAD: usize = 8;
+/// And of all hosts together so many bytes, for a URL may have thousands: beyond them one at a time is
+/// read from disk, as it is handed out. What was handed out and came back is held in any case.
+pub(super) const HEADS_BYTES: usize = 16 << 20;
 
 /// How many of each host's queued URLs are held in memory where there are so many hosts.
 pub(super) fn head(hosts: usize) -> usize {
@@ -19,10 +22,10 @@ pub(super) fn head(hosts: usize) -> usize {
 impl DiskFrontier {
     /// Reads on in one class of a host's queue.
     fn refill(&self, state: &mut State, index: usize, from: u64) -> Result<()> {
-        let head = head(state.hosts.len());
+        let (head, room) = (head(state.hosts.len()), HEADS_BYTES.saturating_sub(state.held_bytes));
         let Some(host) = state.hosts.get_mut(index) else { return Ok(()) };
         let class = class_of(from);
-        let entries = self.disk.queue(host.key, from, head)?;
+        let (entries, more) = self.disk.queue(host.key, from, head, room)?;
         if !entries.is_empty() {
             // Memory is for what comes first.
             let later = host.lanes.iter_mut().rev().take_while(|lane| lane.class > class);
@@ -34,7 +37,7 @@ impl DiskFrontier {
         let last = entries.last().map(|(sequence, _)| sequence + 1);
         let lane = host.lane(class);
         lane.waits = (waiting && entries.is_empty()).then_some(state.commits_done);
-        lane.on_disk_from = match (entries.len() == head || waiting, last) {
+        lane.on_disk_from = match (more || waiting, last) {
             (true, last) => Some(last.unwrap_or(from)),
             (false, _) => None,
         };
@@ -45,7 +48,7 @@ impl DiskFrontier {
         let lost = entries.iter().filter(lost).count() as u64;
         lane.counted = lane.counted.max(last.unwrap_or(0));
         let whole = entries.into_iter().filter_map(|(sequence, entry)| Some((sequence, entry?, 0)));
-        lane.queue.extend(whole);
+        whole.for_each(|waiting| lane.push(waiting));
         host.deferred += lost;
         state.deferred += lost;
         Ok(())
@@ -58,14 +61,14 @@ impl DiskFrontier {
             let reads_on = |state: &State| {
                 let lane = state.hosts.get(index)?.lanes.get(at)?;
                 let shown = lane.waits != Some(state.commits_done);
-                lane.on_disk_from.filter(|_| lane.queue.is_empty() && shown)
+                lane.on_disk_from.filter(|_| lane.held() == 0 && shown)
             };
             while let Some(from) = reads_on(state) {
                 self.refill(state, index, from)?;
             }
             let Some(host) = state.hosts.get_mut(index) else { break };
             let Some(lane) = host.lanes.get_mut(at) else { break };
-            let next = lane.queue.pop_front();
+            let next = lane.pop();
             if next.is_some() {
                 host.lanes.retain(|lane| !lane.is_empty());
                 return Ok(next);

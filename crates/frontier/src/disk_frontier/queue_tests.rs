@@ -73,6 +73,51 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
 }
 
 #[test]
+fn long_urls_are_held_in_memory_up_to_so_many_bytes_and_none_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { delay: Duration::ZERO, ..Options::default() };
+    let open = || DiskFrontier::open(folder.path(), options.clone()).unwrap();
+    let frontier = open();
+    let (hosts, urls, long) = (150, 90, "x".repeat(2000));
+    assert!(hosts * urls * long.len() > HEADS_BYTES * 3 / 2);
+    for url in 0..urls {
+        for host in 0..hosts {
+            frontier.push(entry(&format!("http://h{host}.example/{long}/{url}"))).unwrap();
+        }
+        if url % 9 == 8 {
+            frontier.commit(b"").unwrap();
+        }
+    }
+    let held = |frontier: &DiskFrontier| -> usize {
+        let state = frontier.lock();
+        let held: usize = state.hosts.iter().map(|host| host.held_bytes()).sum();
+        assert_eq!(held, state.held_bytes);
+        let urls: usize = state.hosts.iter().map(|host| host.held()).sum();
+        assert!(held >= urls * long.len(), "{held} bytes of {urls}");
+        held
+    };
+    let most = HEADS_BYTES + 4096;
+    assert!((HEADS_BYTES..most).contains(&held(&frontier)), "{}", held(&frontier));
+    let again = {
+        drop(frontier);
+        open()
+    };
+    let mut next = vec![0; hosts];
+    for count in 1..=hosts * urls {
+        let Some(lease) = lease(&again, Instant::now()) else { panic!("{count}") };
+        let host: usize = lease.host[1..lease.host.find('.').unwrap()].parse().unwrap();
+        assert!(lease.entry.url.path().ends_with(&format!("/{}", next[host])), "{lease:?}");
+        next[host] += 1;
+        again.done(&lease, Duration::ZERO, Instant::now());
+        if count % 500 == 0 {
+            assert!(held(&again) < most, "{}", held(&again));
+            again.commit(b"").unwrap();
+        }
+    }
+    assert_eq!((again.counts().queued, held(&again)), (0, 0));
+}
+
+#[test]
 fn sitemaps_below_others_do_not_hold_up_what_seeds_link_to() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { delay: Duration::ZERO, ..Options::default() };

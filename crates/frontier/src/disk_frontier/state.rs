@@ -30,6 +30,8 @@ pub(super) struct State {
     /// A commit failed, and its batch with it.
     pub(super) failed: bool,
     pub(super) queued: u64,
+    /// Bytes of the URLs of all hosts that wait in memory.
+    pub(super) held_bytes: usize,
     pub(super) deferred: u64,
     pub(super) next_sequence: u64,
 }
@@ -38,6 +40,14 @@ impl State {
     /// What no look at the disk is sure to show, newest first.
     pub(super) fn uncommitted(&self) -> impl Iterator<Item = &Batch> {
         std::iter::once(&self.batch).chain(self.committing.as_deref())
+    }
+
+    /// Counts what a host holds in memory, after any change of it.
+    pub(super) fn count_held(&mut self, index: usize) {
+        let Some(host) = self.hosts.get_mut(index) else { return };
+        let held = host.held_bytes();
+        self.held_bytes = (self.held_bytes + held).saturating_sub(host.counted_bytes);
+        host.counted_bytes = held;
     }
 
     /// When a host may be asked, by its own clock and its address's.
