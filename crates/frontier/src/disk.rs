@@ -65,6 +65,9 @@ pub(crate) struct Counters {
 /// How many URLs of each class.
 pub(crate) type Classes = [u64; CLASSES as usize];
 
+/// A row of a queue: its number, and its entry if that can be read.
+pub(crate) type Row = (u64, Option<Entry>);
+
 #[derive(Debug)]
 pub(crate) struct Disk {
     db: Database,
@@ -180,7 +183,7 @@ impl Disk {
         from: u64,
         limit: usize,
         bytes: usize,
-    ) -> Result<(Vec<(u64, Option<Entry>)>, bool)> {
+    ) -> Result<(Vec<Row>, bool)> {
         self.read(|txn| {
             let table = txn.open_table(QUEUE)?;
             let (mut entries, mut left) = (Vec::new(), bytes);
