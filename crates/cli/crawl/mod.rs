@@ -9,7 +9,6 @@ mod fetch;
 mod forget;
 mod keep;
 mod lanes;
-mod link_header;
 mod log;
 mod metrics;
 mod missing;

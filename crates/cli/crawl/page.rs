@@ -2,16 +2,12 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_extract::{
-    Document, Features, Limits, Link, Recipe, RobotsMeta, extract, extract_plain, links,
-};
-use hapax_fetch::{Response, canonical_link, robots_directives};
+use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
+use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_frontier::Lease;
 use hapax_page::{Evidence, Kind};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
-
-use super::link_header::alternates;
 
 /// A page, read and fingerprinted, ready for the commit thread.
 #[derive(Debug)]
@@ -134,7 +130,7 @@ pub(crate) fn read_response(
     for (_, value) in response.headers.iter().filter(|(name, _)| name == "link") {
         let value = String::from_utf8_lossy(value);
         let room = limits.max_links.saturating_sub(document.links.len());
-        let named = alternates(&value).filter_map(|href| url.join(href).ok()).take(room);
+        let named = alternate_links(&value).filter_map(|href| url.join(href).ok()).take(room);
         document.links.extend(named.map(|url| Link { url, nofollow: false }));
     }
     Ok(document)

@@ -59,7 +59,8 @@ mod tests {
             let url = Url::parse("http://a.example/").unwrap();
             let headers = vec![("content-type".to_owned(), b"text/html".to_vec())];
             let response = Response::stored(url.clone(), 200, headers, html.into());
-            let (time, limits) = (SystemTime::UNIX_EPOCH, Limits::default());
+            let time = SystemTime::UNIX_EPOCH;
+            let limits = Limits { max_links_bytes: usize::MAX, ..Limits::default() };
             PageWork::read(None, url, response, time, Default::default(), &limits, true).unwrap()
         };
         let (short, long) = (read("x"), read(&"x".repeat(1001)));

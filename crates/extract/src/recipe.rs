@@ -91,7 +91,7 @@ impl Recipe {
     /// brings its own.
     ///
     /// # Complexity
-    /// Linear in the text; no more than 2^22 features.
+    /// Linear in the text; no more than 2^21 features.
     pub fn features(
         self,
         document: &Document,

@@ -115,14 +115,16 @@ pub fn features(
     if shingles.len() < MIN_ANCHORED {
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
-    let digest = (!plain.is_empty()).then(|| digest.finish());
+    let any = !plain.is_empty();
+    drop((plain, anchors));
+    let digest = any.then(|| digest.finish());
     let numbers = numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect();
     Features { words, shingles, digest, tokens, numbers }
 }
 
 /// So many tokens of a text become features, 8 to 20 bytes each while it is read; what comes after them
 /// counts in its digest alone.
-pub(crate) const MAX_TOKENS: usize = 1 << 22;
+pub(crate) const MAX_TOKENS: usize = 1 << 21;
 
 /// One that has neither function words nor stems.
 const NO_LANGUAGE: &str = "";

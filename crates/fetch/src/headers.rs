@@ -36,6 +36,27 @@ pub fn canonical_link(value: &str) -> Option<&str> {
     })
 }
 
+/// The targets of `Link: <URL>; rel="alternate"`, such as the other languages of a page (RFC 8288): not
+/// feeds, whose type says so.
+pub fn alternate_links(value: &str) -> impl Iterator<Item = &str> {
+    value.split('<').skip(1).filter_map(|link| {
+        let (href, parameters) = link.split_once('>')?;
+        let (mut is_alternate, mut is_page) = (false, true);
+        for parameter in parameters.split(';') {
+            let (name, value) = parameter.split_once('=').unwrap_or_default();
+            let value = value.trim().trim_end_matches(',').trim().trim_matches('"');
+            let name = name.trim();
+            if name.eq_ignore_ascii_case("rel") {
+                let mut words = value.split_whitespace();
+                is_alternate = words.any(|word| word.eq_ignore_ascii_case("alternate"));
+            } else if name.eq_ignore_ascii_case("type") {
+                is_page = value.to_ascii_lowercase().contains("html");
+            }
+        }
+        (is_alternate && is_page).then_some(href.trim())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +89,21 @@ mod tests {
             ("</x; rel=canonical", None),
         ] {
             assert_eq!(canonical_link(value), found, "{value}");
+        }
+    }
+
+    #[test]
+    fn alternates_that_are_pages_are_taken_and_feeds_and_styles_are_not() {
+        for (value, expected) in [
+            ("</de>; rel=\"alternate\"; hreflang=\"de\"", &["/de"][..]),
+            ("</de>; hreflang=de; Rel=Alternate, </fr>;rel=\"x alternate\"", &["/de", "/fr"]),
+            ("</feed>; rel=alternate; type=\"application/rss+xml\"", &[]),
+            ("</m>; rel=alternate; type=\"text/html\"; media=handheld", &["/m"]),
+            ("</style>; rel=stylesheet, </c>; rel=canonical", &[]),
+            ("</x; rel=alternate", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(alternate_links(value).collect::<Vec<_>>(), expected, "{value}");
         }
     }
 }

@@ -32,7 +32,7 @@ pub use client::{Fetcher, Options, Validators, host_and_port, origin};
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
-pub use headers::{canonical_link, robots_directives};
+pub use headers::{alternate_links, canonical_link, robots_directives};
 pub use limits::Limits;
 pub use response::Response;
 pub use robots::{MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};

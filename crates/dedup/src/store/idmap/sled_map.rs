@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::{Error, Result};
 use crate::record::DocId;
@@ -35,7 +36,13 @@ enum Found {
     /// One that is larger than it need be, or has seen commits that the store has not: another store's.
     Useless,
     Damaged,
+    /// The threads of one that was closed just now have not let go of it.
+    Held,
 }
+
+/// A closed tree's threads hold its file for a moment: so often it is tried again, so long apart.
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl SledMap {
     /// Opens the tree behind its guards; one of more than `most` bytes is made anew. `None` means: live
@@ -52,6 +59,7 @@ impl SledMap {
                 let _ = fs::remove_dir_all(folder);
                 open_tree(folder).ok()?
             }
+            Found::Held => return None,
             Found::Damaged => {
                 damaged = true;
                 set_aside(folder);
@@ -154,7 +162,11 @@ fn decode(value: &[u8]) -> Option<u64> {
 }
 
 fn find(folder: &Path, documents: u64, most: u64) -> Found {
-    let Ok(tree) = open_tree(folder) else { return Found::Damaged };
+    let tree = match open_tree(folder) {
+        Ok(tree) => tree,
+        Err(error) if is_held(&error) => return Found::Held,
+        Err(_) => return Found::Damaged,
+    };
     let Ok(count) = guarded(|| tree.get(COUNT)) else { return Found::Damaged };
     let known = count.and_then(|count| decode(&count)).unwrap_or(0);
     let bytes = guarded(|| tree.size_on_disk()).unwrap_or(0);
@@ -178,7 +190,20 @@ fn open_tree(folder: &Path) -> io::Result<sled::Db> {
         .mode(sled::Mode::LowSpace)
         .cache_capacity(16 << 20)
         .flush_every_ms(None);
-    guarded(|| config.open())
+    let mut opened = guarded(|| config.open());
+    for _ in 0..TRIES {
+        if !opened.as_ref().is_err_and(is_held) {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        opened = guarded(|| config.open());
+    }
+    opened
+}
+
+/// sled 0.34 has no kind of error for it.
+fn is_held(error: &io::Error) -> bool {
+    error.to_string().contains("could not acquire lock")
 }
 
 /// What sled gives, or its error, or that it panicked over a damaged file.
@@ -193,5 +218,25 @@ fn set_aside(folder: &Path) {
     let _ = fs::remove_dir_all(&aside);
     if fs::rename(folder, &aside).is_err() {
         let _ = fs::remove_dir_all(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_that_is_held_by_another_is_waited_for_and_never_set_aside() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("ids");
+        let held = open_tree(&folder).unwrap();
+        let waits = std::thread::spawn({
+            let folder = folder.clone();
+            move || SledMap::open(&folder, 0, u64::MAX).is_some_and(|map| !map.is_damaged())
+        });
+        std::thread::sleep(10 * PAUSE);
+        drop(held);
+        assert!(waits.join().unwrap());
+        assert!(!folder.with_extension("damaged").exists());
     }
 }
