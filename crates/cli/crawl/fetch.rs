@@ -241,7 +241,12 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
         Ok(_) => {}
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
-    if let Err(message) = ask_robots(shared, &lease, place).await {
+    if let Err((message, source)) = ask_robots(shared, &lease, place).await {
+        // Whoever asked for robots.txt has asked its host and its address.
+        let free = || match source {
+            Source::Lease => shared.frontier.free(&lease, Duration::ZERO, Instant::now()),
+            _ => shared.frontier.free_unasked(&lease, Instant::now()),
+        };
         let lease = || lease.clone();
         return match message {
             Refusal::Wait => {
@@ -249,14 +254,14 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
                 Message::Again { down: None }
             }
             Refusal::Skip(reason, detail) => {
-                shared.frontier.free_unasked(&lease(), Instant::now());
+                free();
                 Message::Skip { lease: lease(), reason, detail }
             }
             Refusal::Defer(reason, detail, fault) => {
                 Message::Defer { lease: lease(), reason, detail, fault }
             }
             Refusal::Clean(target) => {
-                shared.frontier.free_unasked(&lease(), Instant::now());
+                free();
                 Message::Clean { lease: lease(), target }
             }
         };
@@ -325,10 +330,12 @@ fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Er
         return Message::Again { down: None };
     }
     match error.kind() {
-        Kind::Connect | Kind::Timeout | Kind::Tls | Kind::Protocol => {
+        Kind::Connect | Kind::Timeout => {
             shared.frontier.address_silent(&lease, asked, Instant::now());
         }
-        Kind::TooLarge | Kind::Bomb | Kind::Encoding => shared.frontier.address_answered(&lease),
+        Kind::TooLarge | Kind::Bomb | Kind::Encoding | Kind::Tls | Kind::Protocol => {
+            shared.frontier.address_answered(&lease);
+        }
         _ => {}
     }
     if error.is_transient() {
@@ -480,13 +487,17 @@ async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
     }
 }
 
-/// Whether the host's robots.txt lets the lease pass.
-async fn ask_robots(shared: &Shared, lease: &Lease, place: &mut Place) -> Result<(), Refusal> {
+/// Whether the host's robots.txt lets the lease pass; if not, who asked for it.
+async fn ask_robots(
+    shared: &Shared,
+    lease: &Lease,
+    place: &mut Place,
+) -> Result<(), (Refusal, Source)> {
     if names_host(&shared.ignore_robots, &lease.entry.url) {
         return Ok(());
     }
     let (rule, source) = place.server(shared.rules.of(shared, lease)).await;
-    match rule {
+    let passes = match rule {
         HostRule::Rules(rules)
             if source == Source::Other && rules.crawl_delay.is_some_and(|d| !d.is_zero()) =>
         {
@@ -511,7 +522,8 @@ async fn ask_robots(shared: &Shared, lease: &Lease, place: &mut Place) -> Result
             "crawl-delay",
             format!("robots.txt asks for {} s between requests", delay.as_secs()),
         )),
-    }
+    };
+    passes.map_err(|refusal| (refusal, source))
 }
 
 /// By what the stored copy of a URL is known.

@@ -11,8 +11,9 @@ use super::run::Control;
 
 /// A lease that has waited so long for its server no longer counts among those at a time.
 const SLOW_AFTER: Duration = Duration::from_secs(2);
-/// For each lease at a time, so many stand aside at most: with them grow sockets, and nothing else of
-/// size, for bodies, trees and what waits for the commit thread have budgets of their own.
+/// For each lease at a time, so many stand aside at most: with them grow sockets, and the beginnings of
+/// bodies, up to 1 MiB each. Larger bodies, trees and what waits for the commit thread have budgets of
+/// their own.
 const SLOW_FACTOR: usize = 3;
 
 /// Places for leases.
@@ -55,7 +56,7 @@ pub(super) struct Place {
 
 impl Place {
     /// Waits for a server: too long, and the place is free for another lease, as far as there is room
-    /// aside. What waits for a budget of ours does not come through here: it keeps its place.
+    /// aside. Trees and what waits for the commit thread do not come through here: they keep their place.
     pub(super) async fn server<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         while !self.aside {

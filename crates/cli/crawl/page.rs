@@ -127,11 +127,21 @@ pub(crate) fn read_response(
             _ => {}
         }
     }
+    let mut bytes: usize = document.links.iter().map(|link| link.url.as_str().len()).sum();
     for (_, value) in response.headers.iter().filter(|(name, _)| name == "link") {
         let value = String::from_utf8_lossy(value);
-        let room = limits.max_links.saturating_sub(document.links.len());
-        let named = alternate_links(&value).filter_map(|href| url.join(href).ok()).take(room);
-        document.links.extend(named.map(|url| Link { url, nofollow: false }));
+        for url in alternate_links(&value).filter_map(|href| url.join(href).ok()) {
+            let length = url.as_str().len();
+            let fits = document.links.len() < limits.max_links
+                && length <= limits.max_url_bytes
+                && bytes + length <= limits.max_links_bytes;
+            if fits {
+                bytes += length;
+                document.links.push(Link { url, nofollow: false });
+            } else {
+                document.links_left_out += 1;
+            }
+        }
     }
     Ok(document)
 }

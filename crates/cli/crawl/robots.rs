@@ -202,7 +202,7 @@ fn answers(why: &str) -> Option<bool> {
     let names = |kinds: &[&str]| kinds.iter().any(|kind| why.starts_with(kind));
     match () {
         () if names(&["dns:", "private-address:", "bad-port:"]) => None,
-        () => Some(!names(&["connect:", "timeout:", "tls:", "protocol:", NO_ANSWER])),
+        () => Some(!names(&["connect:", "timeout:", NO_ANSWER])),
     }
 }
 

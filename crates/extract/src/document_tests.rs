@@ -162,6 +162,10 @@ fn large_pages_of_any_shape_are_read_in_time() {
     shapes
         .push(("title", format!("<title>{title}</title>{}", fill("<p>a b c d e f g h i j k l m"))));
     shapes.push(("heading", format!("<h1>{}", fill("one of the words "))));
+    shapes.push(("katakana", format!("<p>{}", fill("ア"))));
+    shapes.push(("mixed kana", format!("<p>{}", fill("アのイ"))));
+    shapes.push(("wrapped", format!("<p>{}", fill("天\n 地\n"))));
+    shapes.push(("traditional", format!("<p>{}", fill("電影學校"))));
     shapes.push(("base", format!("<base href='/{}'>{}", "a/".repeat(1 << 20), fill("<a href=x>"))));
     let worker = std::thread::Builder::new().stack_size(2 << 20).spawn(move || {
         for (name, page) in shapes {

@@ -269,9 +269,11 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
     while let Some(first) = run.chars().next() {
         // No dictionary knows them: a name or a loan is one word.
         let katakana = is_katakana(first);
-        let end = run.find(|c| is_katakana(c) != katakana).unwrap_or(run.len());
         let most = if katakana { MAX_WORD } else { MAX_RUN };
-        let (piece, rest) = run.split_at(run.floor_char_boundary(most.min(end)));
+        // No further than the piece can go: what is behind it would be searched again and again.
+        let (head, _) = run.split_at(run.floor_char_boundary(most.min(run.len())));
+        let end = head.find(|c| is_katakana(c) != katakana).unwrap_or(head.len());
+        let (piece, rest) = run.split_at(end);
         run = rest;
         if katakana { visit(piece) } else { segment(piece, visit) }
     }

@@ -20,6 +20,11 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
+        // Else each of many empty lines would be looked through again at the next one.
+        if line.trim_start().is_empty() {
+            out.push_str(line);
+            continue;
+        }
         let joins = line.trim_start().starts_with(is_wide) && out.trim_end().ends_with(is_wide);
         let end = out.trim_end();
         // Only one end of a line lies between them.
@@ -36,6 +41,14 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_empty_lines_are_looked_through_once() {
+        let text = format!("天{}地\n和", "\n".repeat(4 << 20));
+        let started = std::time::Instant::now();
+        assert_eq!(unwrapped(&text).len(), text.len() - 1);
+        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    }
 
     #[test]
     fn ends_of_lines_between_wide_characters_alone_are_none() {

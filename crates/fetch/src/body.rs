@@ -168,8 +168,11 @@ impl Bodies {
         if let Ok(permit) = Arc::clone(&self.large).try_acquire_owned() {
             return Ok(permit);
         }
-        self.waiting.fetch_add(1, Relaxed);
+        let before = self.waiting.fetch_add(1, Relaxed);
         let _waiting = Waiting(&self.waiting);
+        if before >= self.limits.waiting_bodies {
+            return Err(Error::new(Kind::Busy, "too many large bodies wait"));
+        }
         let permit = Arc::clone(&self.large).acquire_owned();
         match tokio::time::timeout(self.limits.total_timeout, permit).await {
             Ok(Ok(permit)) => Ok(permit),

@@ -60,6 +60,27 @@ async fn what_a_url_says_is_not_taken_for_the_kind_of_a_failure() {
     assert_eq!(error.kind(), Kind::Connect, "{error}");
 }
 
+#[tokio::test]
+async fn few_large_bodies_wait_and_one_more_is_put_off_at_once() {
+    let limits = Limits { large_bodies: 1, waiting_bodies: 2, ..Limits::default() };
+    let bodies = crate::body::Bodies::new(limits);
+    let held = bodies.permit().await.unwrap();
+    let waits: Vec<_> = (0..2)
+        .map(|_| {
+            let bodies = bodies.clone();
+            tokio::spawn(async move { bodies.permit().await.is_ok() })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let error = bodies.permit().await.unwrap_err();
+    assert!(error.is_ours() && error.kind() == Kind::Busy, "{error}");
+    drop(held);
+    for wait in waits {
+        assert!(wait.await.unwrap());
+    }
+    assert!(bodies.permit().await.is_ok());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn few_large_bodies_are_decoded_at_a_time() {
     let (honest, bomb) = (zeros(2 << 20), zeros(9 << 20));

@@ -19,6 +19,9 @@ pub struct Limits {
     /// Bodies over 1 MiB, as they came or decoded, in memory at a time; further ones wait before they
     /// are read on or decoded. Default 4.
     pub large_bodies: usize,
+    /// So many of those may wait at a time, each with what it has read; one more is put back to be asked for
+    /// again later. Default 32.
+    pub waiting_bodies: usize,
     /// Connections that wait for another request, over all hosts. Default 512.
     pub max_idle_connections: usize,
     /// Time in which a name must be resolved, whatever the system's resolver thinks of it. Default 10 s.
@@ -51,6 +54,7 @@ impl Default for Limits {
             max_unwanted: 64 << 10,
             max_headers: 8 << 10,
             large_bodies: 4,
+            waiting_bodies: 32,
             max_idle_connections: 512,
             dns_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(10),
