@@ -38,7 +38,7 @@ fn raw(stream: &mut TcpStream, bytes: impl AsRef<[u8]>) {
 }
 
 /// As long as somebody listens, and no longer than a minute.
-fn drip(stream: &mut TcpStream, piece: &[u8], pause: Duration) {
+pub(crate) fn drip(stream: &mut TcpStream, piece: &[u8], pause: Duration) {
     for _ in 0..60_000 {
         if stream.write_all(piece).is_err() {
             return;
@@ -47,7 +47,7 @@ fn drip(stream: &mut TcpStream, piece: &[u8], pause: Duration) {
     }
 }
 
-fn ok(stream: &mut TcpStream, headers: &str, body: impl AsRef<[u8]>) {
+pub(crate) fn ok(stream: &mut TcpStream, headers: &str, body: impl AsRef<[u8]>) {
     let body = body.as_ref();
     raw(
         stream,

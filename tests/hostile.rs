@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use crate::behaviours::{BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, hostile};
+use crate::behaviours::{Act, BEHAVIOURS, BOMB_IN_GZIP, ROBOTS, drip, hostile, ok};
 use crate::support::{Bench, Page, Server, code, html, prose, say, text};
 
 /// An honest host of so many pages.
@@ -231,40 +231,47 @@ fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
     assert_eq!(skipped.get("http://127.0.0.1:25/").map(String::as_str), Some("bad-port"));
 }
 
+/// How long a crawl by `limits` takes for the pages of eight honest hosts, beside hostile ones that act so,
+/// and the most private memory that it has until then.
+fn honest_beside(limits: &[&str], acts: &[Act]) -> (f64, u64) {
+    const PAGES: u64 = 900;
+    let servers: Vec<Server> = (0..8).map(|_| honest(PAGES)).collect();
+    let all = servers.len() * PAGES as usize;
+    let mut seeds: Vec<String> = servers.iter().map(|server| server.url("/p0")).collect();
+    seeds.extend(acts.iter().map(|act| format!("http://127.0.0.1:{}/a", hostile(*act, false))));
+    let bench = Bench::new();
+    let started = std::time::Instant::now();
+    let mut child = bench.spawn(&seeds, limits);
+    let asked = || servers.iter().map(|server| server.asked().len()).sum::<usize>();
+    let mut most = 0;
+    while asked() < all && started.elapsed() < Duration::from_secs(120) {
+        most = most.max(private_memory(child.id()));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(asked(), all);
+    (seconds, most)
+}
+
+fn all_behaviours() -> Vec<Act> {
+    LazyLock::force(&BOMB_IN_GZIP);
+    BEHAVIOURS.iter().cycle().take(64).map(|(_, act, _)| *act).collect()
+}
+
 /// Pages a second of honest hosts alone and beside 64 hostile ones, in turn. Run by `cargo xtask hostile`.
 #[test]
 #[ignore = "a measurement"]
 fn hostile_throughput() {
-    LazyLock::force(&BOMB_IN_GZIP);
+    let acts = all_behaviours();
     let mut ratios = Vec::new();
     for round in 0..3 {
-        let mut seconds = [0.0; 2];
-        for (beside, seconds) in seconds.iter_mut().enumerate() {
-            let servers: Vec<Server> = (0..8).map(|_| honest(900)).collect();
-            let mut seeds: Vec<String> = servers.iter().map(|server| server.url("/p0")).collect();
-            if beside == 1 {
-                let acts = BEHAVIOURS.iter().cycle().take(64);
-                seeds.extend(
-                    acts.map(|(_, act, _)| format!("http://127.0.0.1:{}/a", hostile(*act, false))),
-                );
-            }
-            let bench = Bench::new();
-            let started = std::time::Instant::now();
-            let mut child = bench.spawn(&seeds, &LIMITS);
-            let asked = || servers.iter().map(|server| server.asked().len()).sum::<usize>();
-            while asked() < 8 * 900 && started.elapsed() < Duration::from_secs(120) {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            *seconds = started.elapsed().as_secs_f64();
-            child.kill().unwrap();
-            child.wait().unwrap();
-            assert_eq!(asked(), 8 * 900);
-        }
-        let ratio = seconds[0] / seconds[1];
+        let (alone, _) = honest_beside(&LIMITS, &[]);
+        let (beside, _) = honest_beside(&LIMITS, &acts);
+        let ratio = alone / beside;
         say(&format!(
-            "round {round}: 7,200 honest pages in {:.2} s alone, {:.2} s beside 64 hostile hosts: {:.0} %",
-            seconds[0],
-            seconds[1],
+            "round {round}: 7,200 honest pages in {alone:.2} s alone, {beside:.2} s beside 64 hostile hosts: {:.0} %",
             100.0 * ratio
         ));
         ratios.push(ratio);
@@ -276,4 +283,30 @@ fn hostile_throughput() {
         100.0 * ratios[0],
         100.0 * ratios[2]
     ));
+}
+
+/// The same by the limits that a crawl has by default, with its memory: beside all behaviours, beside 64
+/// hosts that hang, and beside 64 that send more than is read of them, or a little less.
+#[test]
+#[ignore = "a measurement"]
+fn hostile_at_default_limits() {
+    const DEFAULTS: [&str; 4] = ["--no-progress", "-q", "--concurrency", "64"];
+    let hangs: Act = |stream, _| drip(stream, b"", Duration::from_secs(1));
+    let large: Act = |stream, _| ok(stream, "", vec![b'x'; 12 << 20]);
+    let nearly: Act = |stream, _| ok(stream, "", "<p>some words ".repeat((9 << 20) / 14));
+    let (alone, _) = honest_beside(&DEFAULTS, &[]);
+    for (name, acts) in [
+        ("all behaviours", all_behaviours()),
+        ("hanging hosts", vec![hangs; 64]),
+        ("bodies of 12 MiB", vec![large; 64]),
+        ("pages of 9 MiB", vec![nearly; 64]),
+    ] {
+        let (beside, most) = honest_beside(&DEFAULTS, &acts);
+        say(&format!(
+            "{name}, default limits: 7,200 honest pages in {alone:.2} s alone, {beside:.2} s beside 64 such: {:.0} %, {} MiB",
+            100.0 * alone / beside,
+            most >> 20
+        ));
+        assert!(most < 256 << 20, "{name}: {} MiB", most >> 20);
+    }
 }
