@@ -68,7 +68,7 @@ fn meet(arrived: &AtomicU64, threads: u64, round: u64) {
 
 #[test]
 fn looking_and_inserting_are_one_step() {
-    const ROUNDS: u64 = 20_000;
+    const ROUNDS: u64 = 6_000;
     let store = Store::in_memory(options()).unwrap();
     let (arrived, new) = (AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
