@@ -1,5 +1,6 @@
-//! URLs that differ only in what does not matter: where nearly every page of a pattern turned out to
-//! be a duplicate, further ones are not fetched, but for a few that check whether that is still so.
+//! URLs that differ only in what does not matter: where nearly every page of a pattern, or of a host,
+//! turned out to be a duplicate, further ones are not fetched, but for a few that check whether that
+//! is still so.
 
 use std::collections::HashMap;
 
@@ -12,9 +13,13 @@ pub(super) const MIN_HOST_PAGES: u64 = 1000;
 const MIN_PAGES: u64 = 200;
 /// Share of duplicates among them.
 const MAX_SHARE: f64 = 0.95;
+/// Of a host as a whole, which speaks for pages that look like none before.
+const MAX_HOST_SHARE: f64 = 0.98;
+/// Of more than twice so many pages the older ones count half: what changes is seen soon.
+const RECENT: u64 = 1000;
 /// One in so many is fetched all the same.
 const CHECK: u64 = 20;
-/// Patterns held in memory.
+/// Patterns and hosts held in memory.
 const MAX_PATTERNS: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -24,20 +29,40 @@ struct Seen {
     left_out: u64,
 }
 
-/// What became of the pages of each pattern in this run.
+impl Seen {
+    fn count(&mut self, discarded: bool) {
+        if self.pages >= 2 * RECENT {
+            self.pages /= 2;
+            self.discarded /= 2;
+        }
+        self.pages += 1;
+        self.discarded += u64::from(discarded);
+    }
+
+    /// Whether one more page is left out, where so many pages with such a share of duplicates suffice.
+    fn leaves_out(&mut self, min_pages: u64, max_share: f64) -> bool {
+        let share = self.discarded as f64 / self.pages.max(1) as f64;
+        if self.pages < min_pages || share < max_share {
+            return false;
+        }
+        self.left_out += 1;
+        !self.left_out.is_multiple_of(CHECK)
+    }
+}
+
+/// What became of the pages of each pattern and each host in this run.
 #[derive(Debug, Default)]
 pub(super) struct Patterns(HashMap<String, Seen>);
 
 impl Patterns {
     /// Counts a page.
     pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
-        let pattern = pattern(url);
-        if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&pattern) {
-            self.forget_the_rare();
+        for key in [host_key(url), pattern(url)] {
+            if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&key) {
+                self.forget_the_rare();
+            }
+            self.0.entry(key).or_default().count(discarded);
         }
-        let seen = self.0.entry(pattern).or_default();
-        seen.pages += 1;
-        seen.discarded += u64::from(discarded);
     }
 
     /// Makes room: what was seen least goes.
@@ -54,17 +79,21 @@ impl Patterns {
         if host_pages < MIN_HOST_PAGES {
             return None;
         }
-        let pattern = pattern(url);
-        let seen = self.0.get_mut(&pattern)?;
-        let share = seen.discarded as f64 / seen.pages.max(1) as f64;
-        if seen.pages < MIN_PAGES || share < MAX_SHARE {
-            return None;
+        let (host, pattern) = (host_key(url), pattern(url));
+        if let Some(seen) = self.0.get_mut(&pattern)
+            && seen.leaves_out(MIN_PAGES, MAX_SHARE)
+        {
+            let Seen { pages, discarded, .. } = seen;
+            return Some(format!(
+                "{discarded} of the last {pages} pages like {pattern} were duplicates"
+            ));
         }
-        seen.left_out += 1;
-        if seen.left_out % CHECK == 0 {
-            return None;
-        }
-        Some(format!("{} of {} pages like {pattern} were duplicates", seen.discarded, seen.pages))
+        // A check of the pattern is one of the host, too.
+        let known = self.0.get(&pattern).is_some_and(|seen| seen.pages >= MIN_PAGES);
+        let seen = self.0.get_mut(&host).filter(|_| !known)?;
+        let Seen { pages, discarded, .. } = *seen;
+        let why = || format!("{discarded} of the last {pages} pages of {host} were duplicates");
+        seen.leaves_out(MIN_HOST_PAGES, MAX_HOST_SHARE).then(why)
     }
 }
 
@@ -115,12 +144,40 @@ mod tests {
         let left_out = (0..100).filter(|_| patterns.leaves_out(&print, MIN_HOST_PAGES).is_some());
         assert_eq!(left_out.count(), 95);
         let why = patterns.leaves_out(&print, MIN_HOST_PAGES).unwrap();
-        assert_eq!(why, "200 of 200 pages like a.example/print/*?sid&x were duplicates");
+        assert_eq!(why, "200 of the last 200 pages like a.example/print/*?sid&x were duplicates");
         // When the checks find pages of their own, the pattern is fetched again.
         for _ in 0..20 {
             patterns.saw(&print, false);
         }
         assert_eq!(patterns.leaves_out(&print, MIN_HOST_PAGES), None);
+    }
+
+    #[test]
+    fn a_host_of_duplicates_is_left_out_whatever_its_pages_look_like_until_checks_find_others() {
+        let mut patterns = Patterns::default();
+        let page = |i: u64| {
+            url(&format!(
+                "http://mirror.example/{}/{i}",
+                ["a", "b", "c", "d", "e", "f"][i as usize % 6]
+            ))
+        };
+        for i in 0..MIN_HOST_PAGES - 1 {
+            patterns.saw(&page(i), i > 5);
+        }
+        let strange = url("http://mirror.example/new/folder/1");
+        assert_eq!(patterns.leaves_out(&strange, MIN_HOST_PAGES), None);
+        patterns.saw(&page(0), true);
+        let left_out =
+            (0..100).filter(|_| patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()).count();
+        assert_eq!(left_out, 95);
+        let why = patterns.leaves_out(&strange, MIN_HOST_PAGES).unwrap();
+        assert_eq!(why, "994 of the last 1000 pages of mirror.example were duplicates");
+        assert_eq!(patterns.leaves_out(&url("http://other.example/1"), MIN_HOST_PAGES), None);
+        // However many there were before.
+        (0..100_000).for_each(|i| patterns.saw(&page(i), true));
+        (0..45).for_each(|_| patterns.saw(&strange, false));
+        let both = [(); 2].map(|()| patterns.leaves_out(&strange, MIN_HOST_PAGES));
+        assert_eq!(both, [None, None]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Entry, Lease, UrlKey, UrlLimits, host_key, url_key};
+use hapax_frontier::{Entry, Lease, Rejected, UrlKey, UrlLimits, host_key, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -266,7 +266,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
 }
 
 /// The sitemaps of a host: those it names, as far as they lie on it or belong to the crawl, or the
-/// usual place; and the others that it names.
+/// usual place; and the others that it names, of which the log tells.
 fn sitemaps(
     rules: &Robots,
     url: &Url,
@@ -274,14 +274,19 @@ fn sitemaps(
     in_scope: impl Fn(&Url) -> bool,
 ) -> (Vec<Url>, Vec<Url>) {
     let host = host_key(url);
-    let named = rules.sitemaps.iter().filter_map(|text| url.join(text).ok());
-    let named = named.filter_map(|map| hapax_frontier::normalize(&map, limits).ok());
-    let (mut named, elsewhere): (Vec<Url>, _) =
-        named.partition(|map| host_key(map) == host || in_scope(map));
-    if named.is_empty() {
-        named.extend(url.join(USUAL_SITEMAP));
+    let (mut taken, mut others) = (Vec::new(), Vec::new());
+    for map in rules.sitemaps.iter().filter_map(|text| url.join(text).ok()) {
+        match hapax_frontier::normalize(&map, limits) {
+            Ok(map) if host_key(&map) == host || in_scope(&map) => taken.push(map),
+            Ok(map) => others.push(map),
+            Err(Rejected::Trap(_)) => others.push(map),
+            Err(Rejected::Scheme) => {}
+        }
     }
-    (named, elsewhere)
+    if taken.is_empty() {
+        taken.extend(url.join(USUAL_SITEMAP));
+    }
+    (taken, others)
 }
 
 /// Where a sitemap lies that nobody names.
@@ -310,6 +315,19 @@ fn seconds_now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_sitemap_that_is_named_and_not_taken_the_log_tells() {
+        let long = format!("http://a.example/{}", "x/".repeat(5000));
+        let text = format!(
+            "Sitemap: /mine.xml\nSitemap: http://b.example/its.xml\nSitemap: {long}\nSitemap: ftp://a.example/x\n"
+        );
+        let rules = Robots::parse(text.as_bytes(), "hapax");
+        let url = Url::parse("http://a.example/").unwrap();
+        let (taken, others) = sitemaps(&rules, &url, &UrlLimits::default(), |_| false);
+        assert_eq!(taken, [url.join("/mine.xml").unwrap()]);
+        assert_eq!(others, ["http://b.example/its.xml", &long].map(|url| Url::parse(url).unwrap()));
+    }
 
     #[test]
     fn a_chain_of_redirects_with_long_pauses_fits_into_the_time_of_all_tries() {
