@@ -1,7 +1,8 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use crate::support::{Bench, Page, Server, code, crawl, html, prose, text, write};
+use crate::commands::pipe;
+use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, prose, text, write};
 
 #[test]
 fn bad_seeds_are_said_before_anything_is_fetched() {
@@ -372,4 +373,18 @@ fn a_log_shorter_than_what_was_committed_is_refused_and_nothing_is_written() {
         std::fs::write(&path, &whole).unwrap();
     }
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+}
+
+#[test]
+fn an_id_that_is_too_long_is_one_bad_line_among_others() {
+    let bench = Bench::new();
+    let line =
+        |id: &str| format!("{{\"id\":\"{id}\",\"text\":\"{}\"}}\n", prose(id.len() as u64, 9));
+    let input = [line("a"), line("b"), line(&"x".repeat(65_536)), line("c")].concat();
+    let (code, out, err) = pipe(&["dedup"], Some(&bench.data()), &input);
+    assert_eq!(code, 7, "{err}");
+    let lines = json_lines(out.as_bytes());
+    assert_eq!(lines.len(), 4);
+    assert_eq!((&lines[2]["line"], lines[3]["id"].as_str()), (&3.into(), Some("c")));
+    assert!(lines[2]["error"].as_str().unwrap().contains("65535"), "{}", lines[2]);
 }

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use crate::support::{Bench, Server, code, crawl, html, json_lines, printed, prose, text, write};
 
-fn pipe(args: &[&str], data: Option<&std::path::Path>, input: &str) -> (i32, String, String) {
+pub(crate) fn pipe(
+    args: &[&str],
+    data: Option<&std::path::Path>,
+    input: &str,
+) -> (i32, String, String) {
     let mut command = crawl();
     command.args(args);
     if let Some(data) = data {

@@ -14,7 +14,7 @@ pub(crate) fn plain(body: impl Into<String>) -> Page {
     typed("text/plain", body.into())
 }
 
-fn typed(content_type: &str, body: impl Into<Vec<u8>>) -> Page {
+pub(crate) fn typed(content_type: &str, body: impl Into<Vec<u8>>) -> Page {
     let headers = format!("Content-Type: {content_type}\r\n");
     Page { status: "200 OK", headers, body: body.into() }
 }

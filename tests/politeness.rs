@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::fetching::{article, plain};
-use crate::support::{Bench, Server, code, html, prose, text};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 #[test]
 fn what_robots_txt_forbids_is_logged_at_once_and_costs_no_delay() {
@@ -65,4 +66,25 @@ fn hosts_that_hang_do_not_keep_the_others_waiting() {
     assert_eq!(server.asked().len(), 21);
     // A robots.txt that does not come is waited for 20 s.
     assert!(took < Duration::from_secs(15), "{took:?}");
+}
+
+#[test]
+fn the_time_is_up_although_every_host_asks_to_wait() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => missing(),
+            _ => Page {
+                status: "503 Service Unavailable",
+                headers: "Retry-After: 60\r\n".into(),
+                body: Vec::new(),
+            },
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let began = Instant::now();
+    let output = bench.crawl(&[server.url("/")], &["--time-limit", "2s"]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -476,3 +476,30 @@ fn a_site_that_moved_since_is_followed_from_its_seed() {
     assert_eq!(found, [target.url("/"), target.url("/a")]);
     bench.checked();
 }
+
+#[test]
+fn a_page_that_moved_to_where_nothing_is_fetched_stays_under_its_old_address() {
+    let moved = Arc::new(AtomicUsize::new(0));
+    let now = Arc::clone(&moved);
+    let server = Server::answering(
+        Arc::new(move |path, _| match (path, now.load(SeqCst)) {
+            ("/", _) => html("<a href=/old>a</a>"),
+            ("/old", 0) => article(3),
+            ("/old", _) => crate::support::redirect("/new"),
+            ("/new", _) => article(3),
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    moved.store(1, SeqCst);
+    let flags = ["--recrawl", "--max-redirects", "0"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    assert!(!server.asked().contains(&"/new".to_owned()));
+    assert!(bench.run(&["export"]).contains(&server.url("/old")), "its text is kept");
+    let flags = ["--recrawl", "--max-redirects", "5"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let kept = bench.run(&["export"]);
+    assert!(kept.contains(&server.url("/new")) && !kept.contains(&server.url("/old")), "{kept}");
+}

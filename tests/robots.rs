@@ -90,6 +90,7 @@ fn a_copy_is_used_for_a_day_from_its_own_time_on_and_not_from_the_start_of_the_r
         Arc::new(|path, _| match path.strip_prefix("/p").and_then(|n| n.parse::<u64>().ok()) {
             _ if path == "/robots.txt" => plain("User-agent: *\nDisallow: /no\n"),
             Some(n) if n < 9 => html(format!("<p>{}</p><a href=/p{}>n</a>", prose(n, 9), n + 1)),
+            _ if path == "/" => article(99),
             _ => missing(),
         }),
         Duration::ZERO,

@@ -67,7 +67,10 @@ fn repeating() -> Server {
                 links(0..100, "/o/")
             )),
             path if path.starts_with("/d?id=") => {
-                html(format!("<h1>One</h1><p>{}</p><a href=/hub>h</a>", prose(2, 20)))
+                // Only late ones lead to the hub, so that it comes after most of them.
+                let late = path.strip_prefix("/d?id=").and_then(|id| id.parse().ok()) >= Some(1040);
+                let hub = if late { "<a href=/hub>h</a>" } else { "" };
+                html(format!("<h1>One</h1><p>{}</p>{hub}", prose(2, 20)))
             }
             path if path.starts_with("/o/") => article(100 + path.len() as u64),
             path => html(format!("<p>Sorry, there is nothing at {path}. {}</p>", prose(99, 30))),

@@ -17,6 +17,8 @@ mod settings;
 mod bad_input;
 // Archives of other crawlers.
 mod archives;
+// What is missing or broken in a data directory: told, and never taken for the end of it.
+mod damage;
 // The commands beside the main job.
 mod commands;
 // What would become of an address.

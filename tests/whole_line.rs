@@ -222,3 +222,33 @@ fn a_canonical_page_that_came_first_is_named_in_the_log() {
     let log = bench.log("discarded.jsonl");
     assert_eq!((log.len(), log[0]["kind"].as_str()), (1, Some("canonical")), "{log:?}");
 }
+
+#[test]
+fn a_page_gives_its_place_to_the_one_that_it_names_when_that_comes_later() {
+    let body = prose(5, 10);
+    let pages = |canonical: &str| {
+        HashMap::from([
+            ("/long/page".to_owned(), html(article("P", &body, "x"))),
+            (
+                "/c".to_owned(),
+                html(format!("<link rel=canonical href={canonical}>{}", article("P", &body, "y"))),
+            ),
+        ])
+    };
+    // Only its word speaks for the longer address.
+    for (canonical, discarded, kind) in
+        [("/long/page", "/c", "canonical"), ("/c", "/long/page", "exact")]
+    {
+        let server = Server::start(pages(canonical));
+        let seeds = [server.url("/c"), server.url("/long/page")];
+        let bench = Bench::new();
+        assert_eq!(code(&bench.crawl(&seeds, &["--concurrency", "1"])), 0);
+        let log = bench.log("discarded.jsonl");
+        assert_eq!((log.len(), log[0]["kind"].as_str()), (1, Some(kind)), "{log:?}");
+        assert_eq!(log[0]["url"], server.url(discarded), "{log:?}");
+        assert_eq!(bench.summary()["pages"][kind], 1);
+        bench.run(&["check"]);
+        let kept = if discarded == "/c" { "/long/page" } else { "/c" };
+        assert!(bench.run(&["export"]).contains(&server.url(kept)), "{kept}");
+    }
+}

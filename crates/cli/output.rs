@@ -29,6 +29,7 @@ pub(crate) fn init_log(common: &Common) -> anyhow::Result<()> {
             )
         })?;
         tracing_subscriber::fmt()
+            .log_internal_errors(false)
             .with_env_filter(filter)
             .with_writer(std::sync::Mutex::new(file))
             .with_ansi(false)
@@ -37,12 +38,25 @@ pub(crate) fn init_log(common: &Common) -> anyhow::Result<()> {
         return Ok(());
     }
     tracing_subscriber::fmt()
+        // It would say on stderr that stderr is closed, and panic.
+        .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(colour(std::io::stderr().is_terminal()))
         .with_target(false)
         .init();
     Ok(())
+}
+
+/// A reader who has gone, as `head` does, misses the rest; what was done is done, and its exit code holds.
+///
+/// # Errors
+/// Any other than that.
+pub(crate) fn unless_closed<E: Into<anyhow::Error>>(printed: Result<(), E>) -> anyhow::Result<()> {
+    match printed.map_err(Into::into) {
+        Err(error) if crate::exit::is_closed_pipe(&error) => Ok(()),
+        printed => printed,
+    }
 }
 
 /// Whether colour is wanted on a stream that is or is no terminal.

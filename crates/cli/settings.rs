@@ -72,7 +72,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_SCOPE", value_name = "SCOPE", help_heading = "Scope")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) scope: Option<ScopeName>,
-    /// Fetch only URLs that match (repeatable)
+    /// Follow only links that match (repeatable)
     #[arg(long, env = "HAPAX_INCLUDE", value_delimiter = LINE, value_name = "REGEX", help_heading = "Scope")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) include: Option<Vec<String>>,

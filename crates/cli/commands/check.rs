@@ -13,8 +13,9 @@ use hapax_index::Searcher;
 use serde_json::{Value, json};
 
 use super::print;
+use crate::crawl::left_without_store;
 use crate::data::{is_held, must_exist, saved};
-use crate::exit::{COMPLETE, DAMAGED, USAGE, code_of, coded};
+use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
 
 /// Blocks of records are read and thrown away up to any length.
@@ -31,6 +32,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     let mut parts = Vec::new();
     // How long skipped.jsonl is, the store knows or, in a crawl, the frontier.
     let mut skipped = None;
+    // Up to where the archive is committed.
+    let mut written = None;
     let dedup = data.join("dedup");
     let saved = saved(data)?;
     if saved.is_none() && !dedup.exists() {
@@ -54,15 +57,21 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             });
             parts.push(Part { name: "dedup", result });
             let index = data.join("index");
-            let wanted = saved.is_some_and(|saved| saved.settings.index());
-            if index.exists() {
+            let wanted = saved.as_ref().is_some_and(|saved| saved.settings.index());
+            if index.join("meta.json").exists() {
                 parts.push(Part { name: "index", result: check_index(&index, &store) });
             } else if wanted && !store.is_empty() {
-                parts.push(Part { name: "index", result: Err(coded(DAMAGED, "it is missing")) });
+                parts.push(Part {
+                    name: "index",
+                    result: Err(coded(DAMAGED, "it is missing, or its meta.json")),
+                });
             }
             match serde_json::from_slice(&store.payload()) {
                 Ok(position) => {
                     skipped = Some(skipped_length(&position));
+                    let file = number_in(&position, "warc_file");
+                    // Numbered from 1.
+                    written = Some((file.max(1), number_in(&position, "warc_length")));
                     parts.extend(check_logs(data, &position));
                 }
                 // A store that no crawl has written.
@@ -74,12 +83,19 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             }
         }
         // Another process at work is no damage.
-        Err(hapax_dedup::Error::Locked { .. }) => return Err(is_held(data)),
+        Err(Error::Locked { .. }) => return Err(is_held(data)),
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            let result = match left_without_store(data) {
+                Some(left) => Err(coded(DAMAGED, format!("it is missing, and {left} is there"))),
+                None => Ok("nothing yet: the first run did not come so far".to_owned()),
+            };
+            parts.push(Part { name: "dedup", result });
+        }
         Err(error) => parts.push(Part { name: "dedup", result: Err(error.into()) }),
     }
     let pages = data.join("pages");
     if pages.exists() {
-        parts.push(Part { name: "pages", result: check_warc(&pages) });
+        parts.push(Part { name: "pages", result: check_warc(&pages, written) });
     }
     let frontier = data.join("frontier");
     if DiskFrontier::is_there(&frontier) {
@@ -97,6 +113,17 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         // A worker's in a cluster, which keeps its positions alone.
         let position = serde_json::from_slice(&payload).unwrap_or_default();
         skipped = skipped.map(|other: u64| other.max(skipped_length(&position)));
+    } else if saved.is_some_and(|saved| !saved.seeds.is_empty()) && written.is_some() {
+        let what = "it is missing: the next run begins again at the seeds, and fetches what it knows once more";
+        parts.push(Part { name: "frontier", result: Err(coded(DAMAGED, what)) });
+    }
+    if let Ok(summary) = std::fs::read(data.join("summary.json")) {
+        let read = serde_json::from_slice::<Value>(&summary);
+        let result = read.map(|_| "it can be read".to_owned());
+        let result = result.map_err(|error| {
+            coded(DAMAGED, format!("summary.json: {error}; the next run writes it anew"))
+        });
+        parts.push(Part { name: "summary", result });
     }
     if let Some(length) = skipped {
         let result = check_log(&data.join("skipped.jsonl"), length);
@@ -122,13 +149,18 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
             .collect();
         format!("{}\n", output::json(&json!({"ok": well, "parts": rows})))
     } else {
-        let mark = |part: &Part| if part.result.is_ok() { "ok     " } else { "DAMAGED" };
+        let mark = |part: &Part| match part.result.as_ref().map_err(code_of) {
+            Ok(_) => "ok     ",
+            // It may be well: this person, or this place, may not open it.
+            Err(WRITE) => "UNKNOWN",
+            Err(_) => "DAMAGED",
+        };
         let lines = parts
             .iter()
             .map(|part| format!("{} {:<9} {}\n", mark(part), part.name, escape(&say(part))));
         lines.collect()
     };
-    print(text.as_bytes())?;
+    output::unless_closed(print(text.as_bytes()).map(drop))?;
     // The first thing that is wrong decides: a disk that cannot be read is no damage.
     let code = parts.iter().find_map(|part| part.result.as_ref().err()).map(code_of);
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
@@ -149,12 +181,16 @@ fn check_frontier(frontier: &DiskFrontier) -> Result<(String, u64)> {
 }
 
 fn skipped_length(position: &Value) -> u64 {
-    position["skipped"].as_u64().unwrap_or(0)
+    number_in(position, "skipped")
+}
+
+fn number_in(position: &Value, name: &str) -> u64 {
+    position[name].as_u64().unwrap_or(0)
 }
 
 /// The logs and the archive as far as the store's last commit knows them.
 fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
-    let said = |name: &str| position[name].as_u64().unwrap_or(0);
+    let said = |name: &str| number_in(position, name);
     let mut parts: Vec<Part> = ["discarded", "decisions"]
         .into_iter()
         .map(|name| {
@@ -163,7 +199,7 @@ fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
         })
         .collect();
     if said("warc_length") > 0 {
-        let path = data.join(format!("pages/pages-{:05}.warc.gz", said("warc_file")));
+        let path = data.join("pages").join(archive_name(said("warc_file")));
         let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
         if length < said("warc_length") {
             let result = Err(coded(
@@ -174,6 +210,10 @@ fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
         }
     }
     parts
+}
+
+fn archive_name(number: u64) -> String {
+    format!("pages-{number:05}.warc.gz")
 }
 
 /// Whether every line up to `length` is whole.
@@ -255,21 +295,35 @@ fn check_index(folder: &Path, store: &Store) -> Result<String> {
     Ok(text)
 }
 
-/// Every record of every file: they decompress, and have the length that they say.
-fn check_warc(folder: &Path) -> Result<String> {
+/// Every record of every file, up to where the last one is committed: they decompress, and have the
+/// length that they say.
+fn check_warc(folder: &Path, written: Option<(u64, u64)>) -> Result<String> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|e| e.path()))
         .collect::<Result<_, _>>()?;
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
-    let (mut records, mut size) = (0u64, 0u64);
+    let (mut records, mut size, mut left) = (0u64, 0u64, 0u64);
+    let last = written.map(|(number, length)| (folder.join(archive_name(number)), length));
     for path in &files {
         let wrong = |here: u64, error: &std::io::Error| {
             coded(DAMAGED, format!("{}, after {here} records: {error}", path.display()))
         };
         let file = File::open(path)?;
-        size += file.metadata()?.len();
-        let mut reader = warc::Reader::new(file, MAX_BLOCK).map_err(|error| wrong(0, &error))?;
+        let there = file.metadata()?.len();
+        let committed = match &last {
+            Some((last, _)) if path < last => there,
+            Some((last, length)) if path == last => there.min(*length),
+            Some(_) => 0,
+            None => there,
+        };
+        size += committed;
+        left += there - committed;
+        if committed == 0 {
+            continue;
+        }
+        let mut reader =
+            warc::Reader::new(file.take(committed), MAX_BLOCK).map_err(|error| wrong(0, &error))?;
         let mut here = 0u64;
         loop {
             match reader.next_record() {
@@ -281,5 +335,9 @@ fn check_warc(folder: &Path) -> Result<String> {
         records += here;
     }
     let files = counted(files.len() as u64, "file");
-    Ok(format!("{} in {files} ({})", counted(records, "record"), bytes(size)))
+    let mut text = format!("{} in {files} ({})", counted(records, "record"), bytes(size));
+    if left > 0 {
+        text += &format!(", and {left} bytes that a crash left there until the next start");
+    }
+    Ok(text)
 }

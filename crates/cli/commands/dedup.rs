@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use hapax_dedup::Neighbour;
+use hapax_dedup::{MAX_KEY, Neighbour};
 use hapax_extract::Recipe;
 use hapax_fetch::Response;
 use hapax_page::Kind;
@@ -31,11 +31,14 @@ const BATCH_AGE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Bytes of lines that are read ahead, and one line more.
 const AHEAD: usize = 64 << 20;
+/// Characters of an id in the name that stands for an address.
+const MAX_NAME: usize = 256;
+
 fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
     let (content_type, body) = item.body(read_named)?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
-    // An id is no address; this one has no host, so the document belongs to no site.
-    let url = url.or_else(|| Url::parse("urn:hapax:document").ok()).ok_or("no URL")?;
+    // An id is no address; a name has no host, so the document belongs to no site.
+    let url = url.or_else(|| name_of(&item.id)).ok_or("no URL")?;
     let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
     let mut document = kind.read(&url, Some(&content_type), &body);
     if let Some(title) = &item.title {
@@ -48,6 +51,14 @@ fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
         PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
     page.key = Some(item.id.clone());
     Ok(page)
+}
+
+/// `urn:hapax:document:ID`, by which the log can be asked for a document without an address.
+fn name_of(id: &str) -> Option<Url> {
+    let mut url = Url::parse("urn:hapax:document:x").ok()?;
+    let shown: String = id.chars().take(MAX_NAME).collect();
+    url.set_path(&format!("hapax:document:{shown}"));
+    Some(url)
 }
 
 pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
@@ -109,6 +120,10 @@ fn answer(
             return Ok(Err((id, what)));
         }
     };
+    if item.id.len() > MAX_KEY {
+        let what = format!("an id of {} bytes, at most {MAX_KEY} are taken", item.id.len());
+        return Ok(Err((None, what)));
+    }
     if let Some(id) = committer.store().id_of(item.id.as_bytes())? {
         let record = committer.store().record(id)?;
         let fingerprint = record.map(|record| record.fingerprint.to_string());

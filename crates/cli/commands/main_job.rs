@@ -12,6 +12,7 @@ use crate::args::{Common, CrawlArgs};
 use crate::crawl::{Job, Summary, check_settings, crawl, print_summary, read_seeds};
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
+use crate::output;
 use crate::settings::Settings;
 
 /// Flags over the settings file.
@@ -58,7 +59,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let run = Run { recrawl: args.recrawl, metrics: args.metrics };
     let summary = resume(&data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
-        print_summary(&summary, false)?;
+        output::unless_closed(print_summary(&summary, false))?;
     }
     Ok(summary.code())
 }
@@ -88,7 +89,6 @@ pub(super) fn resume(
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));
     ask_for_contact(&all, &mut settings, common.quiet);
-    data.save(all.iter().map(Url::to_string).collect(), &settings)?;
     let rules = format!(
         "{:?} {:?} {:?} {:?} {}",
         settings.scope,

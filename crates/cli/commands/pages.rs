@@ -48,7 +48,6 @@ pub(super) fn run(
     let settings = settings.or(saved.settings);
     check_settings(&settings, &[])?;
     let data = DataDir::open(root)?;
-    data.save(saved.seeds, &settings)?;
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
@@ -60,6 +59,7 @@ pub(super) fn run(
     };
     let stats = Arc::new(Stats::default());
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
+    data.save(saved.seeds, &settings)?;
     let started = Instant::now();
     let limits = settings.page_limits()?;
     let mut line = Line {
@@ -91,7 +91,7 @@ pub(super) fn run(
     if !common.quiet {
         let pages = stats.pages();
         let took = started.elapsed().max(Duration::from_millis(1));
-        println(&format!(
+        let told = println(&format!(
             "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
             number(done),
             duration(took),
@@ -104,7 +104,8 @@ pub(super) fn run(
             number(known),
             number(skipped),
             number(bad),
-        ))?;
+        ));
+        crate::output::unless_closed(told)?;
     }
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
 }

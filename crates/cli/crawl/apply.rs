@@ -271,6 +271,11 @@ impl Committer {
         })
     }
 
+    /// What the log says of pages that are discarded from here on.
+    pub(crate) const fn decides_by(&mut self, distance: u32) {
+        self.threshold = distance;
+    }
+
     /// A page that was kept is discarded for another one, by thresholds given later.
     pub(crate) fn discard_kept(
         &mut self,

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::log::Skipped;
 use super::recrawl::GONE;
-use super::rules::{BY_LINE, RULES, depth_of};
+use super::rules::{A_SITEMAP, BY_LINE, RULES, depth_of, depth_told};
 use super::sitemaps::{BELOW_INDEXES, REST, SITEMAP, Way};
 use super::writer::Writer;
 
@@ -48,10 +48,15 @@ impl Writer {
             }
             if !RULES.contains(&&*skipped.reason) {
                 let Ok(url) = Url::parse(&skipped.url) else { continue };
+                if skipped.detail.ends_with(A_SITEMAP) {
+                    self.sitemap_again(&url)?;
+                    continue;
+                }
+                let depth = depth_told(&skipped).unwrap_or(1);
                 // It was leased then, or has been fetched since.
                 if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
-                    && let Some(Ok(url)) = self.rules.admit(&url, 1)
-                    && self.frontier.push_again(Entry::page(url, 1))?
+                    && let Some(Ok(url)) = self.rules.admit(&url, depth)
+                    && self.frontier.push_again(Entry::page(url, depth))?
                 {
                     queued += 1;
                     if queued.is_multiple_of(AGAIN) {
@@ -134,8 +139,12 @@ impl Writer {
             gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
         })?;
         for url in gone {
-            if let Some(Ok(url)) = self.rules.admit(&url, 0) {
-                self.frontier.push_again(Entry::page(url, 0))?;
+            let depth = match self.rules.have_depth() {
+                true => self.committer.depth_of(url.as_str())?,
+                false => 0,
+            };
+            if let Some(Ok(url)) = self.rules.admit(&url, depth) {
+                self.frontier.push_again(Entry::page(url, depth))?;
             }
         }
         self.committer.looking = true;

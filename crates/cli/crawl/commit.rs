@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -12,11 +13,12 @@ use anyhow::{Context, Result};
 use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
-use hapax_frontier::{Frontier, Lease, host_key};
+use hapax_frontier::{DiskFrontier, Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::intact;
 use super::log::{Log, Skipped};
 use super::page::PageWork;
 use super::received::Received;
@@ -26,7 +28,6 @@ use super::texts::TextCache;
 use crate::data::DataDir;
 use crate::duplicates::{Decisions, Rows};
 use crate::exit::{DAMAGED, USAGE, coded};
-use crate::output::counted;
 
 /// Positions of the other stores, carried by each commit of the dedup store.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -97,6 +98,8 @@ pub(super) const HOST_PAGES: &str = "pages";
 const MOST_PLACES: usize = 1 << 16;
 /// A group of pages is committed at this size or age.
 pub(super) const GROUP_PAGES: u64 = 1000;
+/// Or for so many lines about refused URLs: one page may have as many.
+const GROUP_LINES: u64 = 10_000;
 const GROUP_AGE: Duration = Duration::from_secs(1);
 
 /// Owns dedup store, index, WARC and logs.
@@ -128,6 +131,8 @@ pub(crate) struct Committer {
     pub(super) texts: TextCache,
     /// Where the pages kept in this run lie in the WARC, and when they were fetched.
     pub(super) kept: BTreeMap<u64, (Location, SystemTime)>,
+    /// Kept pages that name another address as their own, where no frontier remembers it.
+    pub(super) named: BTreeMap<u64, String>,
     /// The same for earlier runs' pages.
     pub(super) earlier: Option<Searcher>,
     /// The archive's end, also while this job writes none: a length of 0 would empty it.
@@ -151,7 +156,9 @@ pub(crate) struct Committer {
     pub(super) recipe: Recipe,
     before: Duration,
     started: Instant,
+    /// Since the last commit: pages and what else came to an end, and lines about refused URLs.
     pending: u64,
+    lines: u64,
     since: Instant,
 }
 
@@ -183,6 +190,7 @@ impl Committer {
             resident_bytes: 0,
             ..Options::default()
         };
+        intact::has_store(data)?;
         let store = Store::open(data.dedup(), options).map_err(|error| match error {
             hapax_dedup::Error::Recipe { stored, asked } => {
                 // A recipe of another version cannot be asked for.
@@ -208,28 +216,9 @@ impl Committer {
             0 => std::hash::RandomState::new().hash_one(pages.warc_length),
             archive => archive,
         };
-        // Also a job that adds nothing takes out what it discards.
         let there = data.index().join("meta.json").exists();
         if parts.index && !there {
-            let again = format!(
-                "`crawl pages {0}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched",
-                data.root().display()
-            );
-            match pages.counts.indexed {
-                0 if pages.counts.fetched > 0 => tracing::warn!(
-                    "the index begins now: pages that were fetched without it are not in it; {again}"
-                ),
-                0 => {}
-                indexed => {
-                    let what = counted(indexed, "page");
-                    return Err(coded(
-                        DAMAGED,
-                        format!(
-                            "index/ is missing, which held {what}: put it back from a copy, or {again}"
-                        ),
-                    ));
-                }
-            }
+            intact::has_index(data, pages.counts.indexed, pages.counts.fetched)?;
         }
         let index = if parts.index || there {
             Some(open_index(data, store.next_id(), &pages.leaves_index)?)
@@ -242,12 +231,22 @@ impl Committer {
             let name = format!("{archive:016x}");
             let options = WarcOptions { software, archive: name, ..WarcOptions::default() };
             let writer = Writer::open(&data.pages(), file, length, options);
-            Some(writer.with_context(|| data.pages().display().to_string())?)
+            let what = |error: std::io::Error| match error.kind() {
+                // Less is there than was committed.
+                ErrorKind::NotFound | ErrorKind::UnexpectedEof | ErrorKind::InvalidData => {
+                    coded(DAMAGED, format!("{}: {error}", data.pages().display()))
+                }
+                _ => anyhow::Error::new(error).context(data.pages().display().to_string()),
+            };
+            Some(writer.map_err(what)?)
         } else {
             None
         };
-        // A job without a frontier has no length to cut back to, and keeps its own for the next.
-        let skipped_length = frontier.is_some().then(|| skips.skipped.max(pages.skipped));
+        // How long it is, a crawl's frontier knows, which another job does not open.
+        let crawled =
+            DiskFrontier::is_there(&data.frontier()) || data.frontier().join("payload").exists();
+        let known = frontier.is_some() || !crawled;
+        let skipped_length = known.then(|| skips.skipped.max(pages.skipped));
         let committer = Self {
             store,
             index,
@@ -269,6 +268,7 @@ impl Committer {
             pages_folder: data.pages(),
             texts: TextCache::default(),
             kept: BTreeMap::new(),
+            named: BTreeMap::new(),
             earlier: Searcher::open(&data.index(), jieba).ok(),
             archived: (pages.warc_file, pages.warc_length),
             archive_name: archive,
@@ -285,6 +285,7 @@ impl Committer {
             before: Duration::from_millis(skips.elapsed_ms),
             started: Instant::now(),
             pending: 0,
+            lines: 0,
             since: Instant::now(),
         };
         committer.stats.restore(pages.counts, skips.counts);
@@ -355,6 +356,7 @@ impl Committer {
                 let id = self.store.insert(&document, None)?;
                 let location = self.archive(page, id, None)?;
                 self.keep(page, id, &time, location)?;
+                self.remember_named(page, id);
                 Outcome::New
             }
             Some(best) if self.is_better(page, &best)? => {
@@ -398,7 +400,7 @@ impl Committer {
             detail: detail.into(),
         })?;
         self.stats.skip(reason);
-        self.pending += 1;
+        self.lines += 1;
         Ok(())
     }
 
@@ -432,7 +434,8 @@ impl Committer {
 
     /// Commits if the group is large or old enough.
     pub(crate) fn maybe_commit(&mut self) -> Result<bool> {
-        if self.pending >= GROUP_PAGES || (self.pending > 0 && self.is_old()) {
+        let full = self.pending >= GROUP_PAGES || self.lines >= GROUP_LINES;
+        if full || (self.pending + self.lines > 0 && self.is_old()) {
             self.commit(false)?;
             return Ok(true);
         }
@@ -514,7 +517,11 @@ impl Committer {
             self.look_up_again();
             self.kept.clear();
         }
-        self.pending = 0;
+        // Without an index nobody else has them: the log of what is discarded for old ones does without.
+        while self.kept.len() > MOST_PLACES {
+            self.kept.pop_first();
+        }
+        (self.pending, self.lines) = (0, 0);
         self.since = Instant::now();
         if lost { self.commit(finished) } else { Ok(()) }
     }

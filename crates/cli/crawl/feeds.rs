@@ -228,7 +228,8 @@ impl Writer {
             } else {
                 let waiting = self.claims.waiting.entry(claim.of.to_string()).or_default();
                 waiting.push((url.to_string(), claim.feed.clone()));
-                self.push(&claim.of, 0, 0)?;
+                let depth = self.committer.depth_of(url.as_str())?;
+                self.push(&claim.of, depth, 0)?;
             }
         }
         for (feed, held) in ended {

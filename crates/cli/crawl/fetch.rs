@@ -223,9 +223,8 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
         shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
-    // Seeds, and where they have moved to, are always taken.
+    // What was queued by other rules, and seeds.
     if lease.entry.kind == EntryKind::Page
-        && lease.entry.depth > 0
         && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, lease.entry.depth)
     {
         shared.frontier.free_unasked(&lease, Instant::now());

@@ -73,8 +73,9 @@ impl Committer {
                 )? {
                     // It is a discarded page now, under a new number and with a row of its own.
                     if let Some(own) = self.store.id_of(&record.key)? {
+                        let kind = self.kind_of(own)?.unwrap_or("near");
                         self.store.delete(own)?;
-                        self.count("near", -1, 0);
+                        self.count(kind, -1, 0);
                         self.end_row(own, &String::from_utf8_lossy(&record.key))?;
                     }
                     continue;

@@ -1,14 +1,18 @@
-//! discarded.jsonl and skipped.jsonl: append-only, cut back to the committed length at open.
+//! discarded.jsonl, skipped.jsonl and decisions.jsonl: append-only, cut back at open to the committed
+//! length; where only another job's store knows that, to whole lines.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{DAMAGED, coded};
+
+/// Bytes that are read at a time in search of a line's end.
+const PIECE: usize = 64 << 10;
 
 /// One line of discarded.jsonl.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -75,7 +79,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens the log and cuts it back to its committed part; all of it is, where nobody knows.
+    /// Opens the log and cuts it back to its committed part; all whole lines are, where nobody knows.
     ///
     /// # Errors
     /// If less is there than was committed: then nothing is written.
@@ -86,7 +90,10 @@ impl Log {
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error).with_context(name),
         };
-        let length = committed.unwrap_or(found);
+        let length = match committed {
+            Some(length) => length,
+            None => whole_lines(path, found).with_context(name)?,
+        };
         if found < length {
             let what = format!(
                 "{}: {found} of {length} bytes that were committed are there; put this file back from a copy \
@@ -98,7 +105,15 @@ impl Log {
         }
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
+        let is_new = !path.exists();
         let mut file = options.open(path).with_context(name)?;
+        if is_new && cfg!(unix) {
+            // The next commit says how long a file of this name is.
+            let folder = path.parent().filter(|folder| *folder != Path::new(""));
+            File::open(folder.unwrap_or(Path::new(".")))
+                .and_then(|f| f.sync_all())
+                .with_context(name)?;
+        }
         if found > length {
             file.set_len(length).with_context(name)?;
         }
@@ -121,5 +136,45 @@ impl Log {
             self.pending.clear();
         }
         Ok(self.length)
+    }
+}
+
+/// How many bytes of a file's first `length` end with a line: a full disk leaves half of one.
+fn whole_lines(path: &Path, length: u64) -> io::Result<u64> {
+    if length == 0 {
+        return Ok(0);
+    }
+    let mut file = File::open(path)?;
+    let mut end = length;
+    let mut piece = vec![0; PIECE];
+    while end > 0 {
+        let start = end.saturating_sub(PIECE as u64);
+        let piece = piece.get_mut(..(end - start) as usize).unwrap_or_default();
+        file.seek(SeekFrom::Start(start))?;
+        file.read_exact(piece)?;
+        if let Some(at) = piece.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_line_is_cut_off_however_long_it_is_and_whole_ones_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("skipped.jsonl");
+        for half in [0, 1, PIECE - 1, PIECE, 3 * PIECE] {
+            std::fs::write(&path, [b"{}\n{}\n".as_slice(), &vec![b'x'; half]].concat()).unwrap();
+            drop(Log::open(&path, None).unwrap());
+            assert_eq!(std::fs::read(&path).unwrap(), b"{}\n{}\n", "{half}");
+            std::fs::write(&path, vec![b'x'; half]).unwrap();
+            drop(Log::open(&path, None).unwrap());
+            assert_eq!(std::fs::read(&path).unwrap(), b"", "{half}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod commit;
 mod feeds;
 mod fetch;
 mod forget;
+mod intact;
 mod keep;
 mod lanes;
 mod log;
@@ -32,6 +33,7 @@ mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
 pub(crate) use feeds::{CLAIM, TRUST, claimed};
+pub(crate) use intact::left_without_store;
 pub(crate) use log::{Discarded, Skipped};
 pub(crate) use page::{PageWork, Unread, read_response};
 pub(crate) use recrawl::host_pages;

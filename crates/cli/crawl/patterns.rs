@@ -13,7 +13,7 @@ pub(super) const MIN_HOST_PAGES: u64 = 1000;
 const MIN_PAGES: u64 = 200;
 /// Share of duplicates among them.
 const MAX_SHARE: f64 = 0.95;
-/// Of a host as a whole, which speaks for pages that look like none before.
+/// Of a host's pages of rare patterns, which speak for those that look like none before.
 const MAX_HOST_SHARE: f64 = 0.98;
 /// Of more than twice so many pages the older ones count half: what changes is seen soon.
 const RECENT: u64 = 1000;
@@ -57,21 +57,29 @@ pub(super) struct Patterns(HashMap<String, Seen>);
 impl Patterns {
     /// Counts a page.
     pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
-        for key in [host_key(url), pattern(url)] {
-            if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&key) {
-                self.forget_the_rare();
-            }
-            self.0.entry(key).or_default().count(discarded);
+        let pages = self.count(pattern(url), discarded);
+        if pages <= MIN_PAGES {
+            // What is said of the host is said of what no pattern of its own speaks for.
+            self.count(host_key(url), discarded);
         }
     }
 
-    /// Makes room: what was seen least goes.
-    fn forget_the_rare(&mut self) {
-        let mut least = 1;
-        while self.0.len() > MAX_PATTERNS / 2 {
-            self.0.retain(|_, seen| seen.pages > least);
-            least *= 2;
+    fn count(&mut self, key: String, discarded: bool) -> u64 {
+        if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&key) {
+            self.forget_the_rare();
         }
+        let seen = self.0.entry(key).or_default();
+        seen.count(discarded);
+        seen.pages
+    }
+
+    /// Makes room: the half that was seen least goes.
+    fn forget_the_rare(&mut self) {
+        let mut all: Vec<(String, Seen)> = self.0.drain().collect();
+        // By name where they were seen as often: the same on every run.
+        all.sort_by(|(a, one), (b, other)| other.pages.cmp(&one.pages).then_with(|| a.cmp(b)));
+        all.truncate(MAX_PATTERNS / 2);
+        self.0.extend(all);
     }
 
     /// Why a URL is not worth fetching, if it is not.
@@ -92,7 +100,11 @@ impl Patterns {
         let known = self.0.get(&pattern).is_some_and(|seen| seen.pages >= MIN_PAGES);
         let seen = self.0.get_mut(&host).filter(|_| !known)?;
         let Seen { pages, discarded, .. } = *seen;
-        let why = || format!("{discarded} of the last {pages} pages of {host} were duplicates");
+        let why = || {
+            format!(
+                "{discarded} of the last {pages} pages of {host}, of many kinds, were duplicates"
+            )
+        };
         seen.leaves_out(MIN_HOST_PAGES, MAX_HOST_SHARE).then(why)
     }
 }
@@ -158,7 +170,7 @@ mod tests {
         let page = |i: u64| {
             url(&format!(
                 "http://mirror.example/{}/{i}",
-                ["a", "b", "c", "d", "e", "f"][i as usize % 6]
+                ["a", "b", "c", "d", "e", "f", "g"][i as usize % 7]
             ))
         };
         for i in 0..MIN_HOST_PAGES - 1 {
@@ -171,10 +183,16 @@ mod tests {
             (0..100).filter(|_| patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()).count();
         assert_eq!(left_out, 95);
         let why = patterns.leaves_out(&strange, MIN_HOST_PAGES).unwrap();
-        assert_eq!(why, "994 of the last 1000 pages of mirror.example were duplicates");
+        assert_eq!(
+            why,
+            "994 of the last 1000 pages of mirror.example, of many kinds, were duplicates"
+        );
         assert_eq!(patterns.leaves_out(&url("http://other.example/1"), MIN_HOST_PAGES), None);
-        // However many there were before.
-        (0..100_000).for_each(|i| patterns.saw(&page(i), true));
+        // A pattern of its own says nothing of others, and what was long ago little.
+        (0..100_000).for_each(|i| patterns.saw(&page(7 * i), true));
+        let folder =
+            |i: u64| url(&format!("http://mirror.example/{}/", "x".repeat(i as usize % 900)));
+        (0..10_000).for_each(|i| patterns.saw(&folder(i), true));
         (0..45).for_each(|_| patterns.saw(&strange, false));
         let both = [(); 2].map(|()| patterns.leaves_out(&strange, MIN_HOST_PAGES));
         assert_eq!(both, [None, None]);

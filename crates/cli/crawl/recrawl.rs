@@ -156,7 +156,7 @@ impl Committer {
     }
 
     /// As what a page was discarded, or `None` for one that was kept.
-    fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
+    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
         let rows = match self.rows_before.take() {
             Some(rows) => rows,
             None => Rows::open(&self.root)?,

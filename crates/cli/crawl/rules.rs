@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_frontier::{Rejected, Scope, ScopeKind, UrlLimits, normalize};
+use hapax_frontier::{Entry, EntryKind, Rejected, Scope, ScopeKind, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 
@@ -25,6 +25,11 @@ const MIN_FREE_DISK: u64 = 1 << 30;
 pub(super) const RULES: [&str; 4] = ["scope", "depth", "include", "exclude"];
 /// How the log says how far from a seed a refused URL was met.
 pub(super) const AT_DEPTH: &str = "at depth ";
+
+/// How it says it of a URL that was refused when it was its turn, behind the reason's own detail.
+const TOLD_DEPTH: &str = "; at depth ";
+/// And that it is a sitemap.
+pub(super) const A_SITEMAP: &str = "; a sitemap";
 
 /// What else flags have refused, by the line of [`Job::rules`](super::run::Job::rules) that tells of them.
 pub(super) const BY_LINE: [&[&str]; 5] =
@@ -84,7 +89,8 @@ impl Rules {
     }
 
     /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`
-    /// for what is no web address at all.
+    /// for what is no web address at all. What is to be included is said of links: seeds, at depth 0,
+    /// are where those are found.
     pub(crate) fn admit(
         &self,
         url: &Url,
@@ -99,7 +105,9 @@ impl Rules {
             "scope"
         } else if depth > self.max_depth {
             "depth"
-        } else if self.include.as_ref().is_some_and(|set| !set.is_match(normal.as_str())) {
+        } else if depth > 0
+            && self.include.as_ref().is_some_and(|set| !set.is_match(normal.as_str()))
+        {
             "include"
         } else if self.exclude.is_match(normal.as_str()) {
             "exclude"
@@ -113,6 +121,22 @@ impl Rules {
 /// How far from a seed a refused URL was met, if its line says so.
 pub(crate) fn depth_of(line: &Skipped<'_>) -> Option<u16> {
     line.detail.strip_prefix(AT_DEPTH)?.parse().ok()
+}
+
+/// The detail of a refusal that wider rules may take back, with what is needed for that: whether it is a
+/// sitemap, or how far from a seed it was met, unless that is 1.
+pub(super) fn told(reason: &str, detail: String, entry: &Entry) -> String {
+    let later = BY_LINE.iter().skip(1).any(|reasons| reasons.contains(&reason));
+    match (entry.kind, entry.depth) {
+        (EntryKind::Sitemap, _) if later => format!("{detail}{A_SITEMAP}"),
+        (EntryKind::Page, depth) if later && depth != 1 => format!("{detail}{TOLD_DEPTH}{depth}"),
+        _ => detail,
+    }
+}
+
+/// How far from a seed a URL was met that was refused when it was its turn, if its line says so.
+pub(super) fn depth_told(line: &Skipped<'_>) -> Option<u16> {
+    line.detail.rsplit_once(TOLD_DEPTH)?.1.parse().ok()
 }
 
 /// Whether a list of hosts names the one of a URL: with its port or for all ports.
@@ -171,14 +195,15 @@ impl RunLimits {
     pub(super) fn reached(&self, active: u64) -> Option<Stop> {
         let pages =
             if self.is_recrawl { self.stats.looked_at() } else { self.stats.pages().fetched };
-        if pages.saturating_add(active) >= self.max_pages {
-            Some(Stop::MaxPages)
-        } else if self.stats.received.load(Relaxed) >= self.max_bytes {
+        if self.stats.received.load(Relaxed) >= self.max_bytes {
             Some(Stop::MaxBytes)
         } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(Stop::TimeLimit)
         } else if self.free_disk().is_some_and(|free| free < self.min_free_disk) {
             Some(Stop::Disk)
+        } else if pages.saturating_add(active) >= self.max_pages {
+            // Last: it waits for pages in flight, and the others must not.
+            Some(Stop::MaxPages)
         } else {
             None
         }

@@ -58,6 +58,8 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on
 /// while a group is made durable.
 const QUEUE: usize = 1024;
+/// While all hosts wait, limits of time and disk are looked at so often.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
 /// KiB of pages that are read at a time, for a tree takes ten times as much: at least, and for each core.
 /// A page of more is read alone.
@@ -135,6 +137,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let mut committer =
         Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
+    // What the stores refuse is not what the next run should take up.
+    data.save(job.seeds.iter().map(Url::to_string).collect(), settings)?;
     if let Some(verdicts) = verdicts {
         committer.share(verdicts)?;
     }
@@ -321,6 +325,8 @@ async fn schedule(
                     continue;
                 }
                 Next::At(at) => {
+                    // Not longer than the limits of time and disk are left alone.
+                    let at = at.min(Instant::now() + LOOK_AROUND);
                     tokio::select! {
                         () = tokio::time::sleep_until(at.into()) => {}
                         () = control.wake.notified() => {}

@@ -152,10 +152,8 @@ impl Summary {
         if self.stopped.is_some() {
             exit::STOPPED
         } else if self.unreached
-            || self.pages.fetched == 0
-                && self.pages.alias == 0
-                && self.responses == 0
-                && !self.shared
+            // Redirects to where nothing may be fetched and errors are answers, but no pages.
+            || self.pages.fetched == 0 && self.pages.unchanged == 0 && !self.shared
         {
             exit::NO_SEED
         } else {

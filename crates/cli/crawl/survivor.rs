@@ -45,6 +45,11 @@ impl Rank {
     }
 }
 
+/// Under this name the frontier remembers which other address a kept page names as its canonical one.
+const NAMES: &str = "names";
+/// So many kept pages that name another one are remembered where there is no frontier, the newest.
+const MOST_NAMES: usize = 1 << 16;
+
 /// A page takes the place of another only if they are at least so much alike.
 const MIN_SIMILARITY: f64 = 0.8;
 
@@ -75,6 +80,12 @@ impl Committer {
         );
         let since = std::time::UNIX_EPOCH + std::time::Duration::from_secs(record.time);
         let rank = |canonical, bytes| Rank::new(&other, canonical, &format_time(since), bytes);
+        // The kept one says itself that this is its address.
+        if names.is_none_or(|names| names == url)
+            && self.named_by(best.id, &other)?.as_deref() == Some(url)
+        {
+            return Ok(true);
+        }
         // Most pages lose already by what is known without a look into the index.
         if own < rank(false, 0) {
             return Ok(false);
@@ -82,6 +93,34 @@ impl Committer {
         let (canonical, bytes) =
             self.details_of(best.id)?.map_or((false, 0), |page| (page.canonical, page.bytes));
         Ok(own > rank(canonical, bytes))
+    }
+
+    /// Remembers which address a page that is kept now names, if it is another one.
+    pub(super) fn remember_named(&mut self, page: &PageWork, id: u64) {
+        let named = page.document.canonical.as_ref().filter(|named| **named != page.url);
+        match &self.frontier {
+            // Only a second look can find that it named one before.
+            Some(frontier) if named.is_some() || self.recrawl => {
+                let named = named.map(|named| named.as_str().into()).unwrap_or_default();
+                frontier.note(page.url.as_str(), NAMES, named);
+            }
+            Some(_) => {}
+            None => {
+                self.named.extend(named.map(|named| (id, named.to_string())));
+                if self.named.len() > MOST_NAMES {
+                    self.named.pop_first();
+                }
+            }
+        }
+    }
+
+    fn named_by(&self, id: u64, url: &str) -> Result<Option<String>> {
+        Ok(match &self.frontier {
+            Some(frontier) => {
+                frontier.note_of(url, NAMES)?.and_then(|named| String::from_utf8(named).ok())
+            }
+            None => self.named.get(&id).cloned(),
+        })
     }
 
     /// The page takes the place of the one that it duplicates, and that one is discarded for it.
@@ -94,16 +133,22 @@ impl Committer {
         let Some(other) = self.store.record(best.id)? else { return Ok(()) };
         let kept = self.details_of(best.id)?;
         let place_of_other = self.place_of(best.id).map(|(place, _)| place);
+        let named = self.named_by(best.id, &String::from_utf8_lossy(&other.key))?;
+        let is_named = named.as_deref() == Some(page.url.as_str());
         self.forget(best.id)?;
         self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
         let id = self.store.insert(document, None)?;
         let location = self.archive(page, id, None)?;
         let place = location.as_ref().map(super::commit::place);
         self.keep(page, id, &format_time(page.time), location)?;
+        self.remember_named(page, id);
         let other_id = self.store.insert(&other.document(), Some(id))?;
         let Some(own) = self.store.record(id)? else { return Ok(()) };
         let text = kept.as_ref().map(|page| page.text.clone());
         let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));
+        if is_named {
+            "canonical".clone_into(&mut line.kind);
+        }
         line.of.warc = place;
         line.warc = line.warc.or(place_of_other);
         if let Some(text) = text {
@@ -118,6 +163,7 @@ impl Committer {
             counts.discarded_bytes += line.bytes;
             match line.kind.as_str() {
                 "exact" => counts.exact += 1,
+                "canonical" => counts.canonical += 1,
                 _ => counts.near += 1,
             }
         });

@@ -17,7 +17,7 @@ use super::fetch::Message;
 use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
-use super::rules::Rules;
+use super::rules::{Rules, told};
 use super::run::Control;
 use super::sitemaps::{Refusal, Way};
 use super::stats::Stats;
@@ -240,6 +240,7 @@ impl Writer {
             Message::Skip { lease, reason, detail } => {
                 if lease.entry.kind != EntryKind::Probe {
                     self.stats.host_failed(&lease.host);
+                    let detail = told(reason, detail, &lease.entry);
                     self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
                 }
                 self.committer.finish(Some(&lease));
@@ -471,9 +472,10 @@ impl Writer {
                 return self.leads_back(lease, &detail);
             }
         }
-        self.follow(entry, target)?;
-        if moved {
-            self.moved(entry, target)?;
+        // A known page has another address now. Where that is not fetched, for whatever reason, the text
+        // would be lost: then it stays under the old one.
+        if self.follow(entry, target)? && moved {
+            self.committer.gone(entry.url.as_str())?;
         }
         self.committer.alias(lease, target)
     }
@@ -487,11 +489,13 @@ impl Writer {
         Ok(())
     }
 
-    fn follow(&mut self, from: &Entry, target: &Url) -> Result<()> {
+    /// Whether the target is known or comes into the queue.
+    fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
             let detail = format!("more than {} in a row", self.max_redirects);
-            return self.committer.skip(target.as_str(), "redirects", &detail);
+            self.committer.skip(target.as_str(), "redirects", &detail)?;
+            return Ok(false);
         }
         // What a seed names as its own address has its depth too, as has every known page on a second look.
         if from.kind == EntryKind::Page && self.seeds.contains(&from.url) {
@@ -503,43 +507,36 @@ impl Writer {
                 self.committer.moved_seeds.push(target);
             }
         }
-        self.push(target, from.depth, hops)
-    }
-
-    /// A known page has another address now. Where that is not fetched, as outside of the scope, the text
-    /// would be lost: then it stays under the old one.
-    fn moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
-        match self.rules.admit(target, from.depth) {
-            Some(Ok(_)) => self.committer.gone(from.url.as_str()),
-            _ => Ok(()),
-        }
+        let depth = from.depth;
+        self.push_as(target, depth, |url| Entry { hops, ..Entry::page(url, depth) })
     }
 
     pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
-        self.push_as(url, depth, |url| Entry { hops, ..Entry::page(url, depth) })
+        self.push_as(url, depth, |url| Entry { hops, ..Entry::page(url, depth) }).map(drop)
     }
 
-    fn push_as(&mut self, url: &Url, depth: u16, entry: impl FnOnce(Url) -> Entry) -> Result<()> {
+    fn push_as(&mut self, url: &Url, depth: u16, entry: impl FnOnce(Url) -> Entry) -> Result<bool> {
         match self.rules.admit(url, depth) {
-            None => Ok(()),
+            None => Ok(false),
             Some(Ok(url)) => self.admitted(url, depth, entry),
-            Some(Err(refusal)) => self.refuse(&refusal).map(drop),
+            Some(Err(refusal)) => self.refuse(&refusal).map(|_| false),
         }
     }
 
-    /// Queues what the rules admit, unless something else speaks against it.
+    /// Queues what the rules admit, unless something else speaks against it. Whether it is queued or
+    /// known.
     pub(super) fn admitted(
         &mut self,
         url: Url,
         depth: u16,
         entry: impl FnOnce(Url) -> Entry,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let host = hapax_frontier::host_key(&url);
         if self.committer.forgotten(&url, &host) {
             if self.frontier.mark(&url)? {
                 self.committer.skip(url.as_str(), "forgotten", "")?;
             }
-            return Ok(());
+            return Ok(false);
         }
         let pages = self.stats.host_pages(&host);
         // Only what is new counts for the checks, not a link that is met again.
@@ -548,12 +545,14 @@ impl Writer {
             && let Some(why) = self.patterns.leaves_out(&url, pages)
         {
             self.frontier.mark(&url)?;
-            return self.committer.skip(url.as_str(), "dust-rule", &why);
+            self.committer.skip(url.as_str(), "dust-rule", &why)?;
+            return Ok(false);
         }
-        if !self.left_to_feed(&url, depth)? {
-            self.frontier.push(entry(url))?;
+        if self.left_to_feed(&url, depth)? {
+            return Ok(false);
         }
-        Ok(())
+        self.frontier.push(entry(url))?;
+        Ok(true)
     }
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in

@@ -1,0 +1,66 @@
+//! Whether a data directory still has what the rest of it is held against: asked before anything is
+//! cut back to what was committed.
+
+use anyhow::Result;
+
+use crate::data::DataDir;
+use crate::exit::{DAMAGED, coded};
+use crate::output::counted;
+
+/// The dedup store is the first that a job makes: without it there is nothing else either.
+///
+/// # Errors
+/// It is gone, and others are there whose length only its commits know.
+pub(super) fn has_store(data: &DataDir) -> Result<()> {
+    if data.dedup().join("MANIFEST").exists() {
+        return Ok(());
+    }
+    let Some(left) = left_without_store(data.root()) else { return Ok(()) };
+    Err(coded(
+        DAMAGED,
+        format!(
+            "dedup/ or its MANIFEST is missing, and {left} is there: put it back from a copy, or {}, or begin \
+             anew with --fresh",
+            again(data)
+        ),
+    ))
+}
+
+/// What lies in a data directory that only a job with a dedup store can have written.
+pub(crate) fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
+    let full = |name: &str| std::fs::metadata(root.join(name)).is_ok_and(|meta| meta.len() > 0);
+    let pages =
+        || std::fs::read_dir(root.join("pages")).is_ok_and(|mut files| files.next().is_some());
+    let files = ["discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json"];
+    files.into_iter().find(|name| full(name)).or_else(|| pages().then_some("pages/"))
+}
+
+/// Also a job that adds nothing to the index takes out of it what it discards.
+///
+/// # Errors
+/// It is gone, and held pages.
+pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()> {
+    match indexed {
+        0 if fetched > 0 => tracing::warn!(
+            "the index begins now: pages that were fetched without it are not in it; {}",
+            again(data)
+        ),
+        0 => {}
+        indexed => {
+            let what = counted(indexed, "page");
+            let again = again(data);
+            let what = format!(
+                "index/ is missing, which held {what}: put it back from a copy, or {again}"
+            );
+            return Err(coded(DAMAGED, what));
+        }
+    }
+    Ok(())
+}
+
+fn again(data: &DataDir) -> String {
+    let data = data.root().display();
+    format!(
+        "`crawl pages {data}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched"
+    )
+}

@@ -1,0 +1,226 @@
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::fetching::typed;
+use crate::support::{Bench, Server, code, crawl, html, prose, redirect, text, write};
+
+fn site() -> Server {
+    let link = |to: &str| format!("<a href={to}>on</a>");
+    let page = |n: u64, more: &str| html(format!("<h1>Page {n}</h1><p>{}</p>{more}", prose(n, 12)));
+    Server::start(HashMap::from([
+        ("/".to_owned(), page(1, &(link("/copy") + &link("/other") + &link("/picture")))),
+        ("/copy".to_owned(), page(1, "")),
+        ("/other".to_owned(), page(2, "")),
+        ("/picture".to_owned(), typed("image/png", "x")),
+    ]))
+}
+
+/// Every file below a folder, and what is in it; locks are opened by whoever looks.
+fn content(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if !entry.to_string_lossy().contains("LOCK") {
+                found.push((entry.display().to_string(), std::fs::read(&entry).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn without_its_store_a_data_directory_is_damaged_and_left_as_it_is() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let kept = bench.path("dedup");
+    std::fs::rename(bench.data().join("dedup"), &kept).unwrap();
+    let before: Vec<_> = ["pages", "index"].map(|part| content(&bench.data().join(part))).into();
+    let logs = || {
+        ["discarded.jsonl", "skipped.jsonl"]
+            .map(|name| std::fs::read(bench.data().join(name)).unwrap())
+    };
+    let (logs_before, page) = (logs(), bench.path("page.html"));
+    write(&page, format!("<p>{}</p>", prose(9, 9)));
+    let page = page.to_str().unwrap().to_owned();
+    for args in [
+        vec!["pages", &page],
+        vec!["dedup"],
+        vec!["forget", "http://a.example/"],
+        vec!["duplicates", "restore", "1"],
+    ] {
+        let output = crawl()
+            .args(&args)
+            .arg("--data")
+            .arg(bench.data())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 2, "{args:?}: {said}");
+        assert!(said.contains("dedup/"), "{args:?}: {said}");
+    }
+    let output = bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+    let output = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(text(&output.stdout).contains("DAMAGED dedup"), "{}", text(&output.stdout));
+    let after: Vec<_> = ["pages", "index"].map(|part| content(&bench.data().join(part))).into();
+    assert!(before == after && logs_before == logs());
+    std::fs::remove_dir_all(bench.data().join("dedup")).ok();
+    std::fs::rename(&kept, bench.data().join("dedup")).unwrap();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    bench.run(&["check"]);
+}
+
+#[test]
+fn each_part_that_is_missing_or_broken_is_damage_by_its_name() {
+    let server = site();
+    type Damage<'a> = (&'a str, &'a dyn Fn(&Path));
+    let breaks: [Damage<'_>; 4] = [
+        ("frontier", &|data| std::fs::remove_dir_all(data.join("frontier")).unwrap()),
+        ("index", &|data| std::fs::remove_file(data.join("index/meta.json")).unwrap()),
+        ("pages", &|data| std::fs::remove_file(data.join("pages/pages-00001.warc.gz")).unwrap()),
+        ("summary", &|data| write(&data.join("summary.json"), "{garbage")),
+    ];
+    for (part, damage) in breaks {
+        let bench = Bench::new();
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+        damage(&bench.data());
+        let output = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+        let said = text(&output.stdout);
+        assert_eq!(code(&output), 2, "{part}: {said}");
+        assert!(said.lines().any(|line| line.starts_with(&format!("DAMAGED {part}"))), "{said}");
+        if part == "pages" {
+            let output = bench.crawl(&[server.url("/")], &[]);
+            assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+        }
+    }
+}
+
+#[test]
+fn what_a_crash_left_behind_the_committed_archive_is_no_damage() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let archive = bench.data().join("pages/pages-00001.warc.gz");
+    let whole = std::fs::read(&archive).unwrap();
+    let half = &whole[..whole.len() / 2 + 7];
+    std::fs::OpenOptions::new().append(true).open(&archive).unwrap().write_all(half).unwrap();
+    write(&bench.data().join("pages/pages-00002.warc.gz"), half);
+    let said = bench.run(&["check"]);
+    let left = format!("{} bytes that a crash left", 2 * half.len());
+    assert!(said.contains(&left), "{said}");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert!(!bench.run(&["check"]).contains("a crash left"));
+}
+
+#[test]
+fn half_a_line_of_the_log_of_another_job_is_cut_off() {
+    let bench = Bench::new();
+    let (page, broken) = (bench.path("page.html"), bench.path("broken.warc"));
+    write(&page, format!("<p>{}</p>", prose(9, 9)));
+    let answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno";
+    let head = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.example/x\r\nContent-Type: application/http";
+    let length = answer.len();
+    write(&broken, format!("{head}\r\nContent-Length: {length}\r\n\r\n{answer}\r\n\r\n"));
+    let job = || {
+        crawl()
+            .arg("pages")
+            .args([&page, &broken])
+            .arg("--data")
+            .arg(bench.data())
+            .output()
+            .unwrap()
+    };
+    assert_eq!(code(&job()), 0, "{}", text(&job().stderr));
+    let log = bench.data().join("skipped.jsonl");
+    let lines = bench.log("skipped.jsonl").len();
+    assert!(lines > 0);
+    std::fs::OpenOptions::new()
+        .append(true)
+        .open(&log)
+        .unwrap()
+        .write_all(b"{\"time\":\"2026")
+        .unwrap();
+    assert_eq!(code(&job()), 0);
+    assert!(bench.log("skipped.jsonl").len() >= lines);
+    bench.run(&["check"]);
+}
+
+#[test]
+fn a_refused_recipe_is_not_what_the_next_run_takes_up() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let refused = ["--recipe", "token-window-4"];
+    let output = bench.crawl(&[server.url("/")], &refused);
+    assert_eq!(code(&output), 1, "{}", text(&output.stderr));
+    let page = bench.path("page.html");
+    write(&page, format!("<p>{}</p>", prose(9, 9)));
+    let pages = |flags: &[&str]| {
+        crawl()
+            .arg("pages")
+            .arg(&page)
+            .args(flags)
+            .arg("--data")
+            .arg(bench.data())
+            .output()
+            .unwrap()
+    };
+    assert_eq!(code(&pages(&refused)), 1);
+    assert_eq!(code(&pages(&[])), 0);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+}
+
+#[test]
+fn where_no_seed_gave_a_page_the_exit_code_is_4() {
+    let failing = |status: &'static str| {
+        let mut page = html("no");
+        page.status = status;
+        page
+    };
+    let server = Server::start(HashMap::from([
+        ("/private".to_owned(), redirect("http://10.0.0.1/")),
+        ("/round".to_owned(), redirect("/about")),
+        ("/about".to_owned(), redirect("/round")),
+        ("/forbidden".to_owned(), failing("403 Forbidden")),
+    ]));
+    for path in ["/private", "/round", "/missing", "/forbidden"] {
+        let output = Bench::new().crawl(&[server.url(path)], &[]);
+        assert_eq!(code(&output), 4, "{path}: {}", text(&output.stdout));
+        assert!(text(&output.stdout).contains("No seed could be fetched."), "{path}");
+    }
+    let server = site();
+    // What is excluded is asked for by nobody; what is to be included is said of links.
+    let output = Bench::new().crawl(&[server.url("/copy")], &["--exclude", "copy$"]);
+    assert_eq!(code(&output), 4, "{}", text(&output.stdout));
+    assert!(!server.asked().contains(&"/copy".to_owned()), "{:?}", server.asked());
+    for flags in [&["--include", "other"][..], &["--include", "other", "--dry-run"]] {
+        assert_eq!(code(&Bench::new().crawl(&[server.url("/")], flags)), 0, "{flags:?}");
+    }
+    assert_eq!(server.asked(), ["/", "/other"]);
+}
+
+#[test]
+fn who_reads_no_more_changes_no_exit_code_and_nothing_panics() {
+    let (server, bench) = (site(), Bench::new());
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    let run = |seed: String, flags: &[&str]| {
+        let mut command = bench.command(&[seed], flags);
+        command.stdout(closed()).stderr(closed()).status().unwrap().code()
+    };
+    assert_eq!(run(server.url("/"), &["--max-pages", "1", "-v"]), Some(3));
+    assert_eq!(run(server.url("/"), &["--max-pages", "none", "-vv"]), Some(0));
+    write(&bench.data().join("summary.json"), "{garbage");
+    let mut check = crawl();
+    let status = check.arg("check").arg("--data").arg(bench.data()).stdout(closed()).status();
+    assert_eq!(status.unwrap().code(), Some(2));
+}
