@@ -173,7 +173,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MAX_HEADERS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_headers: Option<String>,
-    /// Bytes a second that a body must come in with after its first 10 s [default: 1KiB]
+    /// Bytes a second that a body must come in with, over any 10 s [default: 1KiB]
     #[arg(long, env = "HAPAX_MIN_RATE", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<String>,

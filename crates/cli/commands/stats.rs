@@ -127,15 +127,14 @@ impl LogStats {
         other.days.into_iter().for_each(|(day, n)| *self.days.entry(day).or_default() += n);
         let languages = other.languages.into_iter();
         languages.for_each(|(language, n)| *self.languages.entry(language).or_default() += n);
-        for host in other.hosts {
-            match self.hosts.iter_mut().find(|own| own.host == host.host) {
-                Some(own) => {
-                    own.discarded += host.discarded;
-                    own.bytes += host.bytes;
-                }
-                None => self.hosts.push(host),
-            }
+        let mut hosts: BTreeMap<String, HostStats> = BTreeMap::new();
+        for host in std::mem::take(&mut self.hosts).into_iter().chain(other.hosts) {
+            let sum = hosts.entry(host.host.clone()).or_default();
+            sum.discarded += host.discarded;
+            sum.bytes += host.bytes;
+            sum.host = host.host;
         }
+        self.hosts = hosts.into_values().collect();
         self.sort();
         self
     }

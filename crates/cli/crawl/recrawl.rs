@@ -11,7 +11,7 @@ use url::Url;
 use super::commit::{Committer, HOST_PAGES, Outcome};
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
-use crate::duplicates::Rows;
+use crate::duplicates::{ALIAS, Rows};
 
 /// Under this name the frontier remembers what was gone at a second look, for the next one.
 pub(super) const GONE: &str = "gone";
@@ -19,8 +19,6 @@ pub(super) const GONE: &str = "gone";
 const DEPTH: &str = "depth";
 /// Under this name it remembers where a URL led in this look, or in the first one.
 const TARGET: &str = "target";
-/// The kind of a row that is a redirect.
-const ALIAS: &str = "alias";
 
 /// How many pages of a host were fetched, by what a frontier remembers.
 pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {

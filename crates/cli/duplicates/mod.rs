@@ -13,6 +13,6 @@ pub(crate) use columns::Columns;
 pub(crate) use decisions::{Action, Decision, Decisions, Forgotten};
 pub(crate) use diff::{Piece, deadline, diff};
 pub(crate) use filter::{Filter, KINDS, Order};
-pub(crate) use rows::{Row, Rows};
+pub(crate) use rows::{ALIAS, Row, Rows};
 pub(crate) use spool::{Answer, Request, Spool, submit};
 pub(crate) use texts::{Texts, reason};

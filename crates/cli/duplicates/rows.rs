@@ -39,6 +39,8 @@ pub(crate) struct Row {
     pub(crate) language: [u8; 2],
 }
 
+/// The kind of a row that is a redirect.
+pub(crate) const ALIAS: &str = "alias";
 /// No number.
 pub(crate) const NONE: u64 = u64::MAX;
 /// The version is the last byte.
@@ -69,6 +71,11 @@ impl Row {
     /// The kind, as the log writes it.
     pub(crate) fn kind_name(&self) -> &'static str {
         KINDS.get(usize::from(self.kind)).copied().unwrap_or("near")
+    }
+
+    /// Whether it is an address that leads to another one, and no page.
+    pub(crate) fn is_alias(&self) -> bool {
+        self.kind_name() == ALIAS
     }
 }
 

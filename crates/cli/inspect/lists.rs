@@ -16,6 +16,7 @@ use super::views::frame;
 use crate::args::ListArgs;
 use crate::commands::duplicates::wanted;
 use crate::commands::export::copies;
+use crate::crawl::Skipped;
 use crate::duplicates::{Filter, KINDS, Order, Row, Rows};
 use crate::output::{bytes, escape, number};
 
@@ -160,9 +161,9 @@ fn item(rows: &Rows, row: &Row) -> Result<Markup> {
 }
 
 pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let mut groups: BTreeMap<(u64, u64), Vec<&Row>> = BTreeMap::new();
-    for row in rows.discarded().filter(|row| row.kind != 3) {
-        groups.entry((rows.kept_for(row).0, 0)).or_default().push(row);
+    let mut groups: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
+    for row in rows.discarded().filter(|row| !row.is_alias()) {
+        groups.entry(rows.kept_for(row).0).or_default().push(row);
     }
     let mut groups: Vec<Vec<&Row>> = groups.into_values().collect();
     groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
@@ -206,14 +207,6 @@ pub(super) struct SkipQuery {
     text: String,
 }
 
-#[derive(Debug, Deserialize)]
-struct SkippedLine {
-    time: String,
-    url: String,
-    reason: String,
-    detail: String,
-}
-
 /// Lines shown, the newest.
 const LINES: usize = 200;
 
@@ -222,10 +215,10 @@ pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
     let mut newest = std::collections::VecDeque::new();
     if let Ok(file) = std::fs::File::open(data.join("skipped.jsonl")) {
         for line in BufReader::new(file).lines() {
-            let Ok(line) = serde_json::from_str::<SkippedLine>(&line?) else { continue };
+            let Ok(line) = serde_json::from_str::<Skipped<'static>>(&line?) else { continue };
             let wanted = (query.reason.is_empty() || query.reason == line.reason)
                 && (query.text.is_empty() || line.url.contains(&query.text));
-            *counts.entry(line.reason.clone()).or_default() += 1;
+            *counts.entry(line.reason.to_string()).or_default() += 1;
             if wanted {
                 newest.push_front(line);
                 newest.truncate(LINES);

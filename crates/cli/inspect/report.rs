@@ -23,7 +23,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     let policy = settings.policy()?;
     let stored = Texts::open(data);
     // The doubtful ones first: those are what a reader looks at.
-    let mut wanted: Vec<_> = rows.discarded().filter(|row| row.kind != 3).collect();
+    let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
     let total = wanted.len();
     let mut shown = Vec::new();

@@ -34,7 +34,7 @@ pub(super) fn frame(title: &str, here: &str, data: &Path, body: Markup) -> Marku
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                title { (title) " - Hapax" }
+                title { (escape(title)) " - Hapax" }
                 link rel="stylesheet" href="/style.css";
                 script src="/script.js" defer {}
             }
