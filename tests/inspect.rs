@@ -185,7 +185,10 @@ pub(crate) fn hostile_site() -> Server {
                 )),
             ),
             ("/o".to_owned(), page("Plain \u{202e}title", "")),
-            (path.to_owned(), page(evil, &format!("\u{1b}[31m{evil} \u{202e}"))),
+            (
+                path.to_owned(),
+                page(&format!("{evil}\u{202e}"), &format!("\u{1b}[31m{evil} \u{202e}")),
+            ),
         ]
         .into(),
     )

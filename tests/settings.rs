@@ -58,7 +58,7 @@ fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
     };
     let output = run(&["--max-pages", "1", "--time-limit", "1h", "--max-bytes", "1GiB"]);
     assert_eq!(code(&output), 3, "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("a larger --max-pages, or none"));
+    assert!(text(&output.stdout).contains("a larger --max-pages, or --max-pages none"));
     let said = text(&output.stderr);
     assert!(said.contains("did you mean HAPAX_MAX_PAGES?") && !said.contains("BYTES"), "{said}");
     assert_eq!(code(&run(&[])), 3, "it is remembered");

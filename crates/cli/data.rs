@@ -59,6 +59,10 @@ pub(crate) struct DataDir {
 impl DataDir {
     /// Opens or creates the directory and takes its lock.
     pub(crate) fn open(root: &Path) -> Result<Self> {
+        if root.exists() && !root.is_dir() {
+            let what = format!("--data {} is no directory", root.display());
+            return Err(coded(USAGE, what));
+        }
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
         let path = root.join("LOCK");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
@@ -114,9 +118,11 @@ impl DataDir {
     /// Writes the settings, whole or not at all.
     pub(crate) fn save(&self, seeds: Vec<String>, settings: &Settings) -> Result<()> {
         let saved = Saved { version: VERSION, seeds, settings: settings.clone() };
+        let own = toml::to_string(&saved).context("crawl.toml")?;
         let text = format!(
-            "# The settings of the last run here; flags given to the next one win.\n{}",
-            toml::to_string(&saved).context("crawl.toml")?
+            "# The settings of the last run here; flags given to the next one win.\n{own}\n\
+             # Beside them these held, the defaults:\n{}",
+            defaults_beside(&own)
         );
         self.replace("crawl.toml", text.as_bytes())
     }
@@ -151,6 +157,21 @@ impl DataDir {
     pub(crate) fn skipped(&self) -> PathBuf {
         self.root.join("skipped.jsonl")
     }
+}
+
+/// The defaults of all settings that a text does not set, as comments.
+fn defaults_beside(own: &str) -> String {
+    let is_set = |name: &str| {
+        own.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(" =")))
+    };
+    include_str!("../../config/default.toml")
+        .lines()
+        .filter_map(|line| line.strip_prefix("#: "))
+        // Whose default is nothing.
+        .filter(|line| !line.ends_with("# an example"))
+        .filter(|line| line.split_once(" =").is_some_and(|(name, _)| !is_set(name)))
+        .map(|line| format!("# {line}\n"))
+        .collect()
 }
 
 /// Replaces the file `name` in `root` in one step that survives a power cut.
@@ -245,6 +266,24 @@ fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
 mod tests {
     use super::*;
     use crate::exit::code_of;
+
+    #[test]
+    fn a_reader_finds_what_was_set_and_the_defaults_of_all_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = DataDir::open(folder.path()).unwrap();
+        let settings = Settings { delay: Some("3s".to_owned()), ..Settings::default() };
+        data.save(vec!["http://a.example/".to_owned()], &settings).unwrap();
+        let text = fs::read_to_string(folder.path().join("crawl.toml")).unwrap();
+        let of = |name: &str| -> Vec<&str> {
+            text.lines().filter(|line| line.trim_start_matches("# ").starts_with(name)).collect()
+        };
+        assert_eq!(of("delay = "), ["delay = \"3s\""]);
+        assert_eq!(of("scope = "), ["# scope = \"host\""]);
+        assert!(of("max-pages = ").is_empty(), "it has none");
+        assert_eq!(data.saved().unwrap().unwrap().settings.delay, settings.delay);
+        let file = folder.path().join("crawl.toml");
+        assert_eq!(code_of(&DataDir::open(&file).unwrap_err()), USAGE);
+    }
 
     #[test]
     fn what_is_not_ours_to_read_is_no_damage() {

@@ -259,7 +259,7 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
         let limit = summary.stopped.as_deref().and_then(|why| why.strip_suffix(" is reached"));
         match limit.filter(|limit| *limit != "--time-limit") {
             Some(limit) => {
-                writeln!(out, "\n  Run it again with a larger {limit}, or none, to go on.")?
+                writeln!(out, "\n  Run it again with a larger {limit}, or {limit} none, to go on.")?
             }
             None => writeln!(out, "\n  Run the same command again to go on.")?,
         }
