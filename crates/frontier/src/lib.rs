@@ -20,6 +20,7 @@ mod entry;
 mod error;
 mod frontier;
 mod host;
+mod listed;
 mod normalize;
 mod scope;
 mod seen;

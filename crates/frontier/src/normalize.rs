@@ -5,6 +5,8 @@ use std::{borrow::Cow, ops::RangeInclusive};
 
 use url::Url;
 
+use crate::listed::{SESSIONS, TRACKING};
+
 /// Limits on URLs from the web. A URL beyond one is a trap or an attack, and is logged as such.
 #[derive(Clone, Debug)]
 pub struct UrlLimits {
@@ -12,7 +14,7 @@ pub struct UrlLimits {
     pub max_length: usize,
     /// Segments of the path. Default 32.
     pub max_segments: usize,
-    /// Parameters of the query. Default 16.
+    /// Parameters of the query. Default 16; with those that are left out of it, eight times as many.
     pub max_parameters: usize,
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
@@ -53,13 +55,8 @@ pub enum Rejected {
     Trap(&'static str),
 }
 
-/// Parameters that say where a visitor came from and never change a page, one a line; a `*` at the
-/// end stands for any ending.
-const TRACKING: &str = include_str!("tracking.txt");
-
-/// Parameters and path suffixes that name a visitor's session, one a line; likewise. A number behind
-/// says how long the value must be at least: `session_id=5` is a talk at a conference.
-const SESSIONS: &str = include_str!("sessions.txt");
+/// With all that is left out of it, a query may have so many times [`UrlLimits::max_parameters`].
+const WITH_IDLE: usize = 8;
 
 /// The normal form of an absolute URL: the WHATWG serialisation without fragment, user info,
 /// tracking parameters, session ids, and a `?` with nothing behind it.
@@ -98,10 +95,15 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
         }
     }
     if let Some(query) = url.query() {
-        let idle =
-            |pair: &&str| pair.is_empty() || is_listed(TRACKING, pair) || is_listed(SESSIONS, pair);
-        let mut kept: Vec<&str> = query.split('&').filter(|pair| !idle(pair)).collect();
-        if kept.len() > limits.max_parameters {
+        let most = limits.max_parameters;
+        // Counted before any is looked at: one page may hold millions of them.
+        if query.split('&').count() > most.max(1).saturating_mul(WITH_IDLE) {
+            return Err(Rejected::Trap("query-parameters"));
+        }
+        let idle = |pair: &&str| pair.is_empty() || TRACKING.has(pair) || SESSIONS.has(pair);
+        let kept = query.split('&').filter(|pair| !idle(pair));
+        let mut kept: Vec<&str> = kept.take(most.saturating_add(1)).collect();
+        if kept.len() > most {
             return Err(Rejected::Trap("query-parameters"));
         }
         if limits.sort_query {
@@ -140,25 +142,10 @@ fn without_sessions(path: &str) -> String {
     let bare = |segment: &str| {
         let mut parts = segment.split(';');
         let name = parts.next().unwrap_or_default();
-        let kept = parts.filter(|pair| !is_listed(SESSIONS, pair));
+        let kept = parts.filter(|pair| !SESSIONS.has(pair));
         std::iter::once(name).chain(kept).collect::<Vec<_>>().join(";")
     };
     path.split('/').map(bare).collect::<Vec<_>>().join("/")
-}
-
-fn is_listed(list: &str, pair: &str) -> bool {
-    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-    let name = name.to_ascii_lowercase();
-    list.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).any(
-        |rule| {
-            let (rule, length) = rule.split_once(' ').unwrap_or((rule, "0"));
-            let named = match rule.strip_suffix('*') {
-                Some(start) => name.starts_with(start),
-                None => name == rule,
-            };
-            named && value.len() >= length.parse().unwrap_or(0)
-        },
-    )
 }
 
 /// The same with unreserved characters bare and digits of the others in upper case (RFC 3986, 6.2.2);
@@ -305,6 +292,29 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_out_of_a_query_is_limited_too() {
+        let with = |idle: usize, kept: usize| {
+            let pairs = (0..idle).map(|_| "utm_s=1".to_owned());
+            let pairs: Vec<String> = pairs.chain((0..kept).map(|i| format!("p{i}"))).collect();
+            normal(&format!("http://a.example/?{}", pairs.join("&")))
+        };
+        let limit = UrlLimits::default().max_parameters;
+        let most = limit * WITH_IDLE;
+        assert_eq!(with(most, 0).as_deref(), Ok("http://a.example/"));
+        assert!(with(most - limit, limit).unwrap().ends_with("&p15"));
+        let refused = Err(Rejected::Trap("query-parameters"));
+        assert_eq!(with(most + 1, 0), refused);
+        assert_eq!(with(most - limit - 1, limit + 1), refused);
+        assert_eq!(normal(&format!("http://a.example/?{}", "&".repeat(most))), refused);
+        let free = UrlLimits { max_parameters: usize::MAX, ..UrlLimits::default() };
+        let many = Url::parse(&format!("http://a.example/?{}", ["a"; 900].join("&"))).unwrap();
+        assert_eq!(normalize(&many, &free).as_ref(), Ok(&many));
+        let none = UrlLimits { max_parameters: 0, ..UrlLimits::default() };
+        let bare = Url::parse("http://a.example/?").unwrap();
+        assert_eq!(normalize(&bare, &none).unwrap().as_str(), "http://a.example/");
+    }
+
+    #[test]
     fn calendars_end_and_other_numbers_do_not_matter() {
         for url in [
             "http://a.example/Calendar/2147/7/",
@@ -364,7 +374,7 @@ mod tests {
         ) {
             let url = Url::parse(&format!("http://a.example/{}", pieces.concat())).unwrap();
             if let Ok(once) = normalize(&url, &UrlLimits::default()) {
-                let listed = |pair: &str| is_listed(SESSIONS, pair);
+                let listed = |pair: &str| SESSIONS.has(pair);
                 let mut segments = once.path().split('/');
                 prop_assert!(!segments.any(|segment| segment.split(';').skip(1).any(listed)));
                 let twice = normalize(&Url::parse(once.as_str()).unwrap(), &UrlLimits::default());
