@@ -97,6 +97,37 @@ fn what_a_sitemap_holds_beyond_the_limits_is_told() {
 }
 
 #[test]
+fn what_a_damaged_sitemap_holds_is_read_up_to_the_damage_and_the_rest_is_told() {
+    let whole = listed(["/a".to_owned(), "/b".to_owned()]);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::none());
+    std::io::Write::write_all(&mut gz, whole.as_bytes()).unwrap();
+    let packed = gz.finish().unwrap();
+    let half = packed[..packed.len() - 40].to_vec();
+    let damaged =
+        listed(["/c".to_owned()]).replace("</urlset>", "<!-- <url><loc>/d</loc></url></urlset>");
+    let map = |body: Vec<u8>| Page { body, ..xml("") };
+    let robots = "Sitemap: /whole\nSitemap: /half.gz\nSitemap: /damaged\nSitemap: /page\n";
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), article(1)),
+        ("/robots.txt".to_owned(), crate::fetching::plain(robots)),
+        ("/whole".to_owned(), map(packed)),
+        ("/half.gz".to_owned(), map(half)),
+        ("/damaged".to_owned(), xml(damaged)),
+        ("/page".to_owned(), html("<html><p>no sitemap<br>")),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let mut cut = details(&bench, "cut-short");
+    cut.sort();
+    let detail = "a sitemap: larger than --max-sitemap, or damaged";
+    let line = |path: &str| (server.url(path), detail.to_owned());
+    assert_eq!(cut, [line("/damaged"), line("/half.gz")]);
+    let mut asked = server.asked();
+    asked.sort();
+    assert_eq!(asked, ["/", "/a", "/b", "/c", "/damaged", "/half.gz", "/page", "/whole"]);
+}
+
+#[test]
 fn redirects_and_clean_parameters_make_a_sitemap_no_deeper_and_end() {
     let index =
         |to: &str| xml(format!("<sitemapindex><sitemap><loc>{to}</loc></sitemap></sitemapindex>"));

@@ -92,7 +92,7 @@ impl Sitemap {
         let start = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
         let mut reading = Reading::new(base, limits);
         if start.starts_with(b"<") {
-            reading.xml(start);
+            cut |= !reading.xml(start);
         } else {
             reading.text(start);
         }
@@ -147,7 +147,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn xml(&mut self, body: &[u8]) {
+    /// Whether it was read to its end.
+    fn xml(&mut self, body: &[u8]) -> bool {
         let limits = self.limits;
         let mut reader = Reader::from_reader(body);
         reader.config_mut().check_end_names = false;
@@ -158,11 +159,26 @@ impl<'a> Reading<'a> {
         let mut inside: Option<Option<Vec<u8>>> = None;
         let mut field = Field::None;
         let mut text = String::new();
+        // The outermost element, until it ends.
+        let mut outermost: Option<Vec<u8>> = None;
         loop {
             let event = match reader.read_event() {
-                Ok(Event::Eof) | Err(_) => return,
+                Ok(Event::Eof) => {
+                    return inside.is_none() && !outermost.is_some_and(|name| is_list(&name));
+                }
+                // Many servers answer with a page of HTML, of which nothing is missed.
+                Err(_) => return inside.is_none() && outermost.is_some_and(|name| !is_list(&name)),
                 Ok(event) => event,
             };
+            match &event {
+                Event::Start(tag) if outermost.is_none() => {
+                    outermost = Some(tag.local_name().as_ref().to_vec());
+                }
+                Event::End(tag) if outermost.as_deref() == Some(tag.local_name().as_ref()) => {
+                    outermost = None;
+                }
+                _ => {}
+            }
             if let Event::Start(tag) | Event::Empty(tag) = &event
                 && inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
             {
@@ -290,6 +306,11 @@ impl<'a> Reading<'a> {
 
 fn is_web(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
+}
+
+/// Whether an element is the whole of a sitemap, an index or a feed.
+fn is_list(name: &[u8]) -> bool {
+    matches!(name, b"urlset" | b"sitemapindex" | b"rss" | b"feed" | b"RDF")
 }
 
 fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {

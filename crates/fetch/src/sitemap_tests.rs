@@ -83,14 +83,44 @@ fn gzip_bombs_cut_files_and_endless_lists_end() {
     let found = Sitemap::parse(&base, &bomb, &limits);
     assert_eq!(found.pages.len(), limits.max_urls);
     assert!(found.beyond > 0 && found.cut, "{} more, of a file that is cut", found.beyond);
-    let cut = Sitemap::parse(&base, &bomb[..bomb.len() / 2], &limits).pages.len();
-    assert_eq!(cut, limits.max_urls.min(cut));
+    let half = Sitemap::parse(&base, &bomb[..bomb.len() / 2], &limits);
+    assert_eq!((half.pages.len(), half.cut), (limits.max_urls, true));
     let entity = "<!DOCTYPE x [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;\">]>\
                   <urlset><url><loc>http://a.example/&b;</loc></url></urlset>";
     let found = Sitemap::parse(&base, entity.as_bytes(), &limits);
     assert_eq!(found.pages[0].url.as_str(), "http://a.example/");
     let long = format!("<urlset><url><loc>http://a.example/{}", "x".repeat(1 << 20));
-    assert_eq!(Sitemap::parse(&base, long.as_bytes(), &limits), Sitemap::default());
+    let cut = Sitemap { cut: true, ..Sitemap::default() };
+    assert_eq!(Sitemap::parse(&base, long.as_bytes(), &limits), cut);
+}
+
+#[test]
+fn what_lies_behind_a_damage_is_missed_and_said_to_be() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let entry = |n: u32| format!("<url><loc>/{n}</loc></url>");
+    let whole = format!("<?xml version='1.0'?><urlset>{}{}</urlset>\n", entry(1), entry(2));
+    let read = |body: &str| {
+        let found = Sitemap::parse(&base, body.as_bytes(), &SitemapLimits::default());
+        (found.pages.len(), found.cut)
+    };
+    assert_eq!(read(&whole), (2, false));
+    // Wherever the file ends, but for the line's end and in front of its first element.
+    for length in whole.find("urlset").unwrap()..whole.len() - 1 {
+        let (pages, cut) = read(&whole[..length]);
+        assert!(cut && pages <= 2, "{:?}", &whole[..length]);
+    }
+    for damage in ["<url", "<!-- ", "<![CDATA[", "<url><loc x='>"] {
+        assert_eq!(read(&format!("<urlset>{}{damage}</urlset>", entry(1))), (1, true), "{damage}");
+        assert_eq!(read(&format!("{}{damage}", entry(1))), (1, true), "{damage}");
+    }
+    for list in ["rss", "feed", "s:urlset", "sitemapindex", "rdf:RDF"] {
+        assert_eq!(read(&format!("<{list}><a></{list}>")), (0, false));
+        assert_eq!(read(&format!("<{list}><a></a>")), (0, true));
+    }
+    // No sitemap at all, as servers answer that have none.
+    for page in ["<!doctype html><html><p>no<br>", "<html><script>if (a <!-- b</script></html>"] {
+        assert_eq!(read(page), (0, false), "{page}");
+    }
 }
 
 #[test]
