@@ -52,14 +52,15 @@ impl Clock {
         self.started.elapsed().saturating_sub(self.waited)
     }
 
-    /// What the server does next, within the read timeout and what is left of the total one. The
-    /// client's own timeouts would go on while a body waits for its permit.
+    /// What the server does next, within so long, mostly the read timeout, and what is left of the total
+    /// one. The client's own timeouts would go on while a body waits for its permit.
     pub(crate) async fn within<T>(
         &self,
         limits: &Limits,
+        most: Duration,
         next: impl Future<Output = Result<T, reqwest::Error>>,
     ) -> Result<T, Error> {
-        let left = limits.total_timeout.saturating_sub(self.took()).min(limits.read_timeout);
+        let left = limits.total_timeout.saturating_sub(self.took()).min(most);
         match tokio::time::timeout(left, next).await {
             Ok(next) => next.map_err(translate),
             Err(_) => {
@@ -90,7 +91,9 @@ impl Bodies {
         let announced = whole.unwrap_or(0).min(ANNOUNCED) as usize;
         let mut raw = Vec::with_capacity(announced.min(max));
         let mut permit = None;
-        while let Some(piece) = clock.within(&self.limits, response.chunk()).await? {
+        while let Some(piece) =
+            clock.within(&self.limits, self.limits.read_timeout, response.chunk()).await?
+        {
             raw.extend_from_slice(&piece);
             if raw.len() > max {
                 if cut {

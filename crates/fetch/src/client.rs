@@ -208,7 +208,8 @@ impl Fetcher {
         }
         let sent = self.request_head(&request);
         let client = self.client_for(url);
-        let mut response = clock.within(&self.limits, client.execute(request)).await?;
+        let first = self.limits.first_wait();
+        let mut response = clock.within(&self.limits, first, client.execute(request)).await?;
         let peer = response.remote_addr();
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));

@@ -206,6 +206,36 @@ async fn a_server_that_stops_is_given_up() {
 }
 
 #[tokio::test]
+async fn who_is_slow_to_connect_has_the_time_to_connect_and_is_told_from_who_is_slow_to_answer() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let mut kept = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            kept.push(stream);
+        }
+    });
+    let milliseconds = Duration::from_millis;
+    for (scheme, connect, read, kind, least) in [
+        // Over TLS, whose handshake nobody answers.
+        ("https", 600, 200, Kind::Connect, 600),
+        ("https", 200, 600, Kind::Connect, 200),
+        ("http", 300, 200, Kind::Timeout, 500),
+        ("http", 200, 300, Kind::Timeout, 300),
+    ] {
+        let url = Url::parse(&format!("{scheme}://{address}/")).unwrap();
+        let (connect_timeout, read_timeout) = (milliseconds(connect), milliseconds(read));
+        let limits = Limits { connect_timeout, read_timeout, ..Limits::default() };
+        let fetcher = fetcher(&url, Options { limits, ..Options::default() });
+        let began = Instant::now();
+        let error = fetcher.get(&url).await.unwrap_err();
+        let took = began.elapsed();
+        assert_eq!(error.kind(), kind, "{scheme} {connect} {read}: {error}");
+        assert!(took >= milliseconds(least), "{scheme} {connect} {read}: {took:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_encoding_is_known_and_cookies_are_kept_of_nobodys_requests_alone() {
     let text = zeros(3000);
     let cookies = format!("Set-Cookie: {}\r\n", "y".repeat(500)).repeat(20);

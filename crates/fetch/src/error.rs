@@ -12,7 +12,7 @@ pub enum Kind {
     BadPort,
     /// The name could not be resolved.
     Dns,
-    /// The connection could not be made.
+    /// The connection could not be made, or not in time.
     Connect,
     /// The certificate or the handshake failed.
     Tls,
@@ -101,6 +101,8 @@ pub(crate) fn translate(error: reqwest::Error) -> Error {
         Kind::PrivateAddress
     } else if has(&[DNS_FAILED]) {
         Kind::Dns
+    } else if error.is_connect() && (error.is_timeout() || has(&["timed out"])) {
+        Kind::Connect
     } else if error.is_timeout() || has(&["timed out"]) {
         Kind::Timeout
     } else if has(&["certificate", "tls handshake", "received fatal alert", "invalid peer"]) {

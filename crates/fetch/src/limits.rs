@@ -26,9 +26,10 @@ pub struct Limits {
     pub max_idle_connections: usize,
     /// Time in which a name must be resolved, whatever the system's resolver thinks of it. Default 10 s.
     pub dns_timeout: Duration,
-    /// Time to connect. Default 10 s.
+    /// Time to connect, its TLS handshake included. Default 10 s.
     pub connect_timeout: Duration,
-    /// Time between two pieces of a response. Default 15 s.
+    /// Time between two pieces of a response, and until the first one. To the latter the time to connect is
+    /// added if it is as long or longer. Default 15 s.
     pub read_timeout: Duration,
     /// Time of a whole request, but for what it waits for other large bodies. Default 60 s.
     pub total_timeout: Duration,
@@ -39,6 +40,16 @@ pub struct Limits {
     pub large_rate: usize,
     /// How long a body may be slower than that, at a time. Default 10 s.
     pub slow_after: Duration,
+}
+
+impl Limits {
+    /// How long a head is waited for, on a connection that may have to be made first.
+    pub(crate) fn first_wait(&self) -> Duration {
+        match self.connect_timeout < self.read_timeout {
+            true => self.read_timeout,
+            false => self.connect_timeout.saturating_add(self.read_timeout),
+        }
+    }
 }
 
 /// A body beyond this is large, see [`Limits::large_bodies`].
