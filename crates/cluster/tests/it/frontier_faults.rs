@@ -87,6 +87,34 @@ fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
     }
 }
 
+/// Hosts whose owner may ask them again, and does not, hide no other host from other workers.
+#[test]
+fn the_hosts_of_another_worker_are_passed_over_however_many_they_are() {
+    let Some(cluster) = shared() else { return };
+    let cluster = cluster.lock().unwrap();
+    let name = fresh_name();
+    let (_a, frontier) = open(&cluster.address(), &name, "two", 1000, 2);
+    let cli = |command: &[&str]| cluster.cli(0, &[&["-c"], command].concat()).trim().to_owned();
+    let key = |part: u64, what: &str| format!("hapax:{{{name}.h{part}}}:{what}");
+    for url in ["http://a.example/1", "http://a.example/2"] {
+        frontier.push(page(url)).unwrap();
+        frontier.commit(b"").unwrap();
+        if url.ends_with('1') {
+            let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
+            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.commit(b"").unwrap();
+            let host = hapax_frontier::host_key(&Url::parse(url).unwrap());
+            let state = format!("h:{host}");
+            let part = (0..64).find(|part| cli(&["exists", &key(*part, &state)]) == "1").unwrap();
+            let script = "local p = KEYS[1]:sub(1, -6) for n = 1, 1000 do \
+                          redis.call('HSET', p .. 'h:other' .. n, 'n', 1, 'o', 'one') \
+                          redis.call('ZADD', p .. 'ready', n, 'other' .. n) end return 'made'";
+            assert_eq!(cli(&["eval", script, "1", &key(part, "ready")]), "made");
+        }
+    }
+    assert!(suite::within(&frontier, Duration::from_secs(8)).is_some());
+}
+
 #[test]
 fn what_is_queued_is_not_queued_a_second_time() {
     let Some(cluster) = shared() else { return };
