@@ -35,12 +35,11 @@ impl std::fmt::Debug for Link {
 }
 
 impl Link {
-    /// Connects to a cluster given as `redis://HOST:PORT,HOST:PORT,...`.
+    /// Connects to a cluster given as `redis://HOST:PORT,HOST:PORT,...`, a user and a password before the
+    /// first of them.
     pub(crate) fn open(address: &str, patience: Duration) -> Result<Self> {
-        let wrong = |why: String| Error::Address { address: address.to_owned(), why };
-        let (scheme, rest) =
-            address.split_once("://").ok_or_else(|| wrong("no address of a cluster".into()))?;
-        let nodes: Vec<String> = rest.split(',').map(|node| format!("{scheme}://{node}")).collect();
+        let wrong = |why: String| Error::Address { address: without_password(address), why };
+        let nodes = nodes(address).ok_or_else(|| wrong("no address of a cluster".into()))?;
         let client = ClusterClient::builder(nodes)
             .connection_timeout(ANSWER)
             .response_timeout(ANSWER)
@@ -161,9 +160,22 @@ fn told(error: &RedisError) -> String {
     }
 }
 
+/// The address of each node. One user and password are those of the whole cluster: who names them once
+/// need not repeat them, and nodes without them would be refused beside one with them.
+fn nodes(address: &str) -> Option<Vec<String>> {
+    let (scheme, rest) = address.split_once("://")?;
+    let user = rest.split(',').find_map(|node| node.rsplit_once('@')).map(|(user, _)| user);
+    let node = |node: &str| match user {
+        Some(user) if !node.contains('@') => format!("{scheme}://{user}@{node}"),
+        _ => format!("{scheme}://{node}"),
+    };
+    Some(rest.split(',').map(node).collect())
+}
+
 fn without_password(address: &str) -> String {
     match (address.split_once("://"), address.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, nodes))) => format!("{scheme}://{nodes}"),
+        (None, Some((_, nodes))) => nodes.to_owned(),
         _ => address.to_owned(),
     }
 }
@@ -178,8 +190,26 @@ mod tests {
             let error = Link::open(bad, Duration::ZERO).unwrap_err();
             assert!(matches!(error, Error::Address { .. }), "{bad}: {error}");
         }
+        for bad in ["u:secret@a:1", "redis://u:secret@a:x", "http://u:secret@a:1"] {
+            let error = Link::open(bad, Duration::ZERO).unwrap_err().to_string();
+            assert!(error.contains("a:") && !error.contains("secret"), "{error}");
+        }
         assert_eq!(without_password("redis://u:p@a:1,b:2"), "redis://a:1,b:2");
         let error = Link::open("redis://127.0.0.1:1", Duration::from_millis(1)).unwrap_err();
         assert!(error.to_string().contains("127.0.0.1:1"), "{error}");
+    }
+    #[test]
+    fn a_password_that_is_named_once_is_that_of_all_nodes() {
+        let all = |address: &str| nodes(address).unwrap().join(" ");
+        assert_eq!(all("redis://a:1,b:2"), "redis://a:1 redis://b:2");
+        let both = "rediss://u:p@a:1 rediss://u:p@b:2";
+        for address in ["rediss://u:p@a:1,b:2", "rediss://u:p@a:1,u:p@b:2", "rediss://a:1,u:p@b:2"]
+        {
+            assert_eq!(all(address), both, "{address}");
+        }
+        // Taken for an address, of which nobody answers.
+        let moment = Duration::from_millis(1);
+        let error = Link::open("redis://:p@127.0.0.1:1,127.0.0.1:2", moment).unwrap_err();
+        assert!(matches!(error, Error::Unavailable { .. }), "{error}");
     }
 }
