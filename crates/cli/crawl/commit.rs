@@ -473,7 +473,7 @@ impl Committer {
         }
         position.skipped = self.skipped_elsewhere;
         if let Some(index) = &mut self.index {
-            index.commit(self.store.next_id())?;
+            index.commit()?;
         }
         position.leaves_index = std::mem::take(&mut self.leaving);
         self.store.commit(&serde_json::to_vec(&position)?)?;
@@ -481,9 +481,9 @@ impl Committer {
         // one too many there, which the next open takes out.
         if let Some(index) = self.index.as_mut().filter(|_| !position.leaves_index.is_empty()) {
             for &id in &position.leaves_index {
-                index.delete(id)?;
+                index.delete(id);
             }
-            index.commit(self.store.next_id())?;
+            index.commit()?;
         }
         let lost = self.settle_shared()?;
         if let Some(frontier) = &self.frontier {
@@ -570,9 +570,9 @@ fn open_index(data: &DataDir, documents: u64, leaving: &[u64]) -> Result<Index> 
     // What a crash left ahead of the dedup store would otherwise be indexed twice.
     index.delete_from(documents)?;
     for &id in leaving {
-        index.delete(id)?;
+        index.delete(id);
     }
-    index.commit(documents)?;
+    index.commit()?;
     Ok(index)
 }
 

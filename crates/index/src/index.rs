@@ -147,13 +147,9 @@ impl Index {
         guarded(&self.path, || work(writer)).inspect_err(|_| self.failed = true)
     }
 
-    /// Removes one page.
-    ///
-    /// # Errors
-    /// From the writer.
-    pub fn delete(&mut self, id: u64) -> Result<()> {
+    /// Removes one page, durably with the next [`commit`](Self::commit).
+    pub fn delete(&mut self, id: u64) {
         self.writer.delete_term(Term::from_field_u64(self.fields.id, id));
-        Ok(())
     }
 
     /// Removes every page with a number of `first` or above: what a crash left ahead of the other
@@ -171,12 +167,10 @@ impl Index {
     ///
     /// # Errors
     /// From the writer or the file system, [`Error::Poisoned`] ever after.
-    pub fn commit(&mut self, sequence: u64) -> Result<()> {
+    pub fn commit(&mut self) -> Result<()> {
         let index = self.index.clone();
         self.write(|writer| {
-            let mut prepared = writer.prepare_commit()?;
-            prepared.set_payload(&sequence.to_string());
-            prepared.commit()?;
+            writer.commit()?;
             // The rename of meta.json is durable only when its folder is.
             index.directory().sync_directory()?;
             Ok(())
@@ -289,7 +283,7 @@ mod tests {
         let Some(Error::Io { source, .. }) = failed else { panic!("{failed:?}") };
         assert!(!source.to_string().contains("was killed"), "{source}");
         assert!(matches!(index.add(&page(0, "", "A spring.")), Err(Error::Poisoned)));
-        assert!(matches!(index.commit(1), Err(Error::Poisoned)));
+        assert!(matches!(index.commit(), Err(Error::Poisoned)));
     }
 
     #[test]
@@ -297,7 +291,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut index = Index::open(folder.path(), jieba).unwrap();
         index.add(&page(0, "", "A spring.")).unwrap();
-        index.commit(1).unwrap();
+        index.commit().unwrap();
         index.close().unwrap();
         let files: Vec<PathBuf> =
             std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -323,7 +317,7 @@ mod tests {
             .unwrap();
         index.add(&page(1, "编程", "我们在北京大学学习编程语言。")).unwrap();
         index.add(&page(2, "Other", "A spring of steel.")).unwrap();
-        index.commit(7).unwrap();
+        index.commit().unwrap();
         assert!(matches!(Index::open(folder.path(), jieba), Err(Error::Locked(_))));
 
         let searcher = Searcher::open(folder.path(), jieba).unwrap();
@@ -353,7 +347,7 @@ mod tests {
         assert!(searcher.search("river", 1).unwrap().0[0].snippet.contains("river rose"));
 
         index.delete_from(1).unwrap();
-        index.commit(8).unwrap();
+        index.commit().unwrap();
         index.close().unwrap();
         assert_eq!(Searcher::open(folder.path(), jieba).unwrap().len(), 1);
         assert!(matches!(Searcher::open(Path::new("/nonexistent"), jieba), Err(Error::Missing(_))));
@@ -369,7 +363,7 @@ mod tests {
                 format!("{}北京大学在中华人民共和国。", "a ".repeat(id / 2) + &"b".repeat(id % 2));
             index.add(&page(id as u64, "", &text)).unwrap();
         }
-        index.commit(201).unwrap();
+        index.commit().unwrap();
         let searcher = Searcher::open(folder.path(), jieba).unwrap();
         for query in ["北京大学", "北京", "大学", "中华人民共和国", "共和国", "\"大学在\""]
         {
@@ -389,7 +383,7 @@ mod tests {
         let before = "The beginning. ".repeat(SNIPPET_TEXT / 15 + 1);
         index.add(&page(0, "", &format!("{before} far"))).unwrap();
         index.add(&page(1, "", "Not far from here.")).unwrap();
-        index.commit(2).unwrap();
+        index.commit().unwrap();
         let (mut hits, _) = Searcher::open(folder.path(), jieba).unwrap().search("far", 9).unwrap();
         hits.sort_by_key(|hit| hit.id);
         let snippets: Vec<&str> = hits.iter().map(|hit| hit.snippet.as_str()).collect();
