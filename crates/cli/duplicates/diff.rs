@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use hapax_index::is_cjk;
 use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 
 /// A stretch of text, on one side or on both.
@@ -68,10 +69,10 @@ fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let length = if is_alone(first) || !(first.is_alphanumeric() || first == '_') {
+        let length = if is_cjk(first) || !(first.is_alphanumeric() || first == '_') {
             first.len_utf8()
         } else {
-            rest.find(|c: char| !(c.is_alphanumeric() || c == '_') || is_alone(c))
+            rest.find(|c: char| !(c.is_alphanumeric() || c == '_') || is_cjk(c))
                 .unwrap_or(rest.len())
         };
         let (word, later) = rest.split_at(length);
@@ -79,10 +80,6 @@ fn words(text: &str) -> Vec<&str> {
         rest = later;
     }
     words
-}
-
-fn is_alone(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
 }
 
 #[cfg(test)]

@@ -15,4 +15,4 @@ mod tokenizer;
 pub use error::{Error, Result};
 pub use index::{Index, Page, is_guarded};
 pub use searcher::{Hit, Searcher, StoredPage};
-pub use tokenizer::Dictionary;
+pub use tokenizer::{Dictionary, is_cjk};

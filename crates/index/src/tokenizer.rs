@@ -28,7 +28,9 @@ const MAX_WORD: usize = 255;
 /// As in the features of a page.
 const MAX_RUN: usize = 24_576;
 
-fn is_cjk(c: char) -> bool {
+/// Whether a character is Han or kana, which are written without spaces between words.
+#[must_use]
+pub const fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3134F}')
 }
 
