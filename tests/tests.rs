@@ -21,6 +21,8 @@ mod archives;
 mod damage;
 // The commands beside the main job.
 mod commands;
+// What commands make of their arguments.
+mod command_line;
 // What would become of an address.
 mod explain;
 // The log of discarded pages: seen, understood, taken back.

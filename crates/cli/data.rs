@@ -258,7 +258,7 @@ pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     coded(code, format!("cannot read {}: {error}", path.display()))
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     coded(WRITE, format!("cannot write {}: {error}", path.display()))
 }
 

@@ -1,13 +1,13 @@
 //! `crawl duplicates list` and `clusters`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::{Value, json};
 
+use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
 use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
@@ -58,14 +58,9 @@ pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
 pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8> {
     must_hold_pages(&data.data)?;
     let rows = Rows::open(&data.data)?;
-    let mut out: Box<dyn Write> = match output {
-        Some(path) if path != Path::new("-") => Box::new(BufWriter::new(
-            File::create(path).with_context(|| path.display().to_string())?,
-        )),
-        _ => Box::new(BufWriter::new(std::io::stdout().lock())),
-    };
+    let mut out = Sink::create(output)?;
     if csv {
-        return table(rows.all().iter().map(|row| (&rows, row)), &mut out);
+        return table(rows.all().iter().map(|row| (&rows, row)), out);
     }
     for row in rows.all() {
         let row = json_row(&rows, row, &rows.entry(row)?)?;
@@ -114,9 +109,9 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     let whole = args.json || args.csv;
     let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
     let page = found.iter().skip(args.offset).take(limit);
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut out = Sink::create(None)?;
     if args.csv {
-        return table(page.map(|(log, row)| (&log.rows, row)), &mut out);
+        return table(page.map(|(log, row)| (&log.rows, row)), out);
     }
     let mut shown = 0usize;
     for (log, row) in page {
@@ -191,60 +186,49 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
     Ok(())
 }
 
-/// What went wrong with the output itself, as that: a reader who has gone is no error.
-pub(super) fn of_table(error: csv::Error) -> anyhow::Error {
-    match error.is_io_error() {
-        true => match error.into_kind() {
-            csv::ErrorKind::Io(error) => error.into(),
-            other => anyhow::anyhow!("{other:?}"),
-        },
-        false => error.into(),
-    }
-}
+/// The columns of the log.
+const HEAD: [&str; 14] = [
+    "id",
+    "time",
+    "kind",
+    "url",
+    "of_id",
+    "of_url",
+    "level",
+    "distance",
+    "similarity",
+    "title",
+    "language",
+    "host",
+    "bytes",
+    "restored",
+];
 
-fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: &mut impl Write) -> Result<u8> {
-    let mut table = csv::Writer::from_writer(out);
-    table
-        .write_record([
-            "id",
-            "time",
-            "kind",
-            "url",
-            "of_id",
-            "of_url",
-            "level",
-            "distance",
-            "similarity",
-            "title",
-            "language",
-            "host",
-            "bytes",
-            "restored",
-        ])
-        .map_err(of_table)?;
+fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Result<u8> {
+    let mut table = Table::new(out);
+    table.row(HEAD)?;
     let number = |value: Option<String>| value.unwrap_or_default();
     for (rows, row) in page {
         let entry = rows.entry(row)?;
-        table
-            .write_record([
-                entry.id.to_string(),
-                entry.time,
-                entry.kind,
-                cell(entry.url),
-                number(entry.of.id.map(|id| id.to_string())),
-                cell(entry.of.url),
-                entry.level.unwrap_or_default(),
-                number(entry.distance.map(|d| d.to_string())),
-                number(entry.similarity.map(|s| s.to_string())),
-                cell(entry.title),
-                entry.language,
-                cell(entry.host),
-                entry.bytes.to_string(),
-                rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
-            ])
-            .map_err(of_table)?;
+        let cells = [
+            entry.id.to_string(),
+            entry.time,
+            entry.kind,
+            cell(entry.url),
+            number(entry.of.id.map(|id| id.to_string())),
+            cell(entry.of.url),
+            entry.level.unwrap_or_default(),
+            number(entry.distance.map(|d| d.to_string())),
+            number(entry.similarity.map(|s| s.to_string())),
+            cell(entry.title),
+            entry.language,
+            cell(entry.host),
+            entry.bytes.to_string(),
+            rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
+        ];
+        table.row(cells.iter().map(String::as_str))?;
     }
-    table.flush()?;
+    table.finish()?;
     Ok(COMPLETE)
 }
 

@@ -1,17 +1,18 @@
 //! `crawl export`: the pages that were kept, as JSONL, CSV or a folder of Markdown.
 
 use std::collections::HashMap;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hapax_extract::jieba;
 use hapax_index::{Searcher, StoredPage};
 use serde_json::json;
 
-use super::duplicates::{cell, of_table};
+use super::duplicates::cell;
+use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
-use crate::data::must_exist;
+use crate::data::{must_exist, unwritable};
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
@@ -49,7 +50,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     };
     match args.format {
         ExportFormat::Jsonl => {
-            let mut out = output(args.output.as_deref())?;
+            let mut out = Sink::create(args.output.as_deref())?;
             each(&mut |page, copies| {
                 let row = json!({"url": page.url, "title": page.title, "language": page.language,
                     "text": page.text, "fetched": page.fetched, "copies": copies});
@@ -58,16 +59,14 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             out.flush()?;
         }
         ExportFormat::Csv => {
-            let mut table = csv::Writer::from_writer(output(args.output.as_deref())?);
-            let head = ["url", "title", "language", "fetched", "copies", "text"];
-            table.write_record(head).map_err(of_table)?;
+            let mut table = Table::new(Sink::create(args.output.as_deref())?);
+            table.row(["url", "title", "language", "fetched", "copies", "text"])?;
             each(&mut |page, copies| {
                 let copies = copies.to_string();
                 let (title, text) = (cell(page.title.clone()), cell(page.text.clone()));
-                let row = [&page.url, &title, &page.language, &page.fetched, &copies, &text];
-                table.write_record(row).map_err(of_table)
+                table.row([&*page.url, &title, &page.language, &page.fetched, &copies, &text])
             })?;
-            table.flush()?;
+            table.finish()?;
         }
         ExportFormat::Markdown => {
             let Some(folder) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
@@ -76,11 +75,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
                     "--format markdown writes one file a page: give a folder with --output",
                 ));
             };
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
             each(&mut |page, copies| {
                 let path = folder.join(file_name(page));
                 std::fs::write(&path, markdown(page, copies))
-                    .with_context(|| path.display().to_string())
+                    .map_err(|error| unwritable(&path, &error))
             })?;
         }
     }
@@ -94,15 +93,6 @@ pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
         *copies.entry(rows.kept_for(row).0).or_default() += 1;
     }
     copies
-}
-
-fn output(path: Option<&Path>) -> Result<BufWriter<Box<dyn Write>>> {
-    Ok(BufWriter::new(match path {
-        Some(path) if path != Path::new("-") => {
-            Box::new(std::fs::File::create(path).with_context(|| path.display().to_string())?)
-        }
-        _ => Box::new(std::io::stdout()),
-    }))
 }
 
 /// The number makes it unique, the title makes it readable; nothing of it leads out of the folder.

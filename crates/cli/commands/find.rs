@@ -14,6 +14,7 @@ use hapax_dedup::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Common, FindArgs};
+use crate::data::unwritable;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::units::parse_size;
 
@@ -63,9 +64,11 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     let out: Box<dyn Write> = if args.output == Path::new("-") {
         Box::new(BufWriter::new(io::stdout().lock()))
     } else {
-        let name = || args.output.display().to_string();
-        let mut file = File::create(&args.output).with_context(name)?;
-        has_room(&mut file).with_context(name)?;
+        let file = File::create(&args.output).and_then(|mut file| {
+            has_room(&mut file)?;
+            Ok(file)
+        });
+        let file = file.map_err(|error| unwritable(&args.output, &error))?;
         Box::new(BufWriter::new(file))
     };
     // Both what finds and what tells of progress write.

@@ -22,6 +22,7 @@ mod plan;
 mod recheck;
 mod search;
 mod show;
+mod sink;
 pub(crate) mod stats;
 mod status;
 mod workers;

@@ -1,0 +1,47 @@
+//! What commands make of their arguments: files, folders, flags, places to write to.
+
+use crate::support::{Bench, code, crawl, prose, text, write};
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let bench = Bench::new();
+    let folder = bench.path("tree");
+    std::fs::create_dir(&folder).unwrap();
+    write(&folder.join("a.html"), format!("<title>A</title><p>{}</p>", prose(1, 9)));
+    bench.run(&["pages", folder.to_str().unwrap()]);
+    let numbers = bench.path("numbers");
+    write(&numbers, "1\n2\n");
+    // A file stands where a folder would have to be.
+    let place = numbers.join("out").display().to_string();
+    let data = bench.data().display().to_string();
+    for args in [
+        &["export", "--data", &data, "-o", &place][..],
+        &["export", "--data", &data, "--format", "csv", "-o", &place],
+        &["export", "--data", &data, "--format", "markdown", "-o", &place],
+        &["duplicates", "export", "--data", &data, "-o", &place],
+        &["find-all", "-i", numbers.to_str().unwrap(), "-o", &place],
+    ] {
+        let output = crawl().args(args).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 6, "{args:?}: {said}");
+        assert!(said.contains(&format!("cannot write {place}")), "{args:?}: {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn calibrate_goes_round_no_circle() {
+    let bench = Bench::new();
+    let folder = bench.path("pages");
+    std::fs::create_dir(&folder).unwrap();
+    for seed in 0..3 {
+        write(&folder.join(format!("{seed}.html")), format!("<p>{}</p>", prose(seed, 12)));
+    }
+    for link in ["l1", "l2"] {
+        std::os::unix::fs::symlink(".", folder.join(link)).unwrap();
+    }
+    let output = crawl().arg("calibrate").arg(&folder).arg("--json").output().unwrap();
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let row: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((row["pages"].as_u64(), row["unreadable"].as_u64()), (Some(3), Some(0)), "{row}");
+}
