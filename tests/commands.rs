@@ -115,7 +115,7 @@ fn extract_says_why_and_fingerprint_names_the_file() {
     write(
         &page,
         format!(
-            "<title>T</title><nav>Home</nav><div class=related>See also this and that</div><p>{}</p>",
+            "<title>T</title><nav><a href=../up.html>Up</a><a href=/root>Home</a></nav><div class=related>See also this and that</div><p>{}</p>",
             prose(1, 8)
         ),
     );
@@ -129,6 +129,7 @@ fn extract_says_why_and_fingerprint_names_the_file() {
             .any(|b| b["kept"] == false && b["reason"].as_str().unwrap().contains("class")),
         "{row}"
     );
+    assert_eq!(row["links"], serde_json::json!(["../up.html", "/root"]));
     let output = crawl().arg("fingerprint").arg(&page).output().unwrap();
     assert_eq!(
         text(&output.stdout),

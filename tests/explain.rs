@@ -1,9 +1,11 @@
 //! `crawl explain URL`: what is known of an address, and what would become of it.
 
 use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
 
 use crate::fetching::article;
-use crate::support::{Bench, Server, code, html, prose, text};
+use crate::support::{Bench, Server, code, crawl, html, prose, text, write};
 
 fn site() -> Server {
     let page = |number: u64, links: &str| {
@@ -63,4 +65,136 @@ fn what_was_refused_before_is_told_by_its_line_in_the_log() {
     let url = server.url("/b");
     let said = bench.run(&["explain", &url, "--max-depth", "2"]);
     assert!(said.contains("would be fetched"), "wider rules take it in: {said}");
+}
+
+#[test]
+fn a_file_is_held_against_the_tables_also_while_another_works_on_them() {
+    let bench = Bench::new();
+    let folder = bench.path("tree");
+    std::fs::create_dir(&folder).unwrap();
+    let page = |name: &str, text: &str| {
+        let path = folder.join(name);
+        write(&path, format!("<h1>Report</h1><p>{text}</p><a href=more.html>more</a>"));
+        path.display().to_string()
+    };
+    let a = page("a.html", &prose(1, 12));
+    // Nothing is there to be asked.
+    let said = bench.run(&["explain", &a]);
+    assert!(said.contains("verdict      not asked: ") && said.contains("links        1"), "{said}");
+    assert!(!bench.data().exists());
+    bench.run(&["pages", &a]);
+    let (near, other) = (
+        page("near.html", &format!("{} And one more word.", prose(1, 12))),
+        page("other.html", &prose(2, 12)),
+    );
+    let mut dedup = crawl()
+        .args(["dedup", "--data"])
+        .arg(bench.data())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = dedup.stdin.take().unwrap();
+    writeln!(input, "{}", serde_json::json!({"id": "x", "text": prose(9, 9)})).unwrap();
+    let mut answer = String::new();
+    let mut answers = BufReader::new(dedup.stdout.take().unwrap());
+    answers.read_line(&mut answer).unwrap();
+    assert!(answer.contains("\"new\""), "{answer}");
+    let files = || -> Vec<(String, u64)> {
+        let entries = std::fs::read_dir(bench.data().join("dedup")).unwrap().flatten();
+        let mut files: Vec<_> = entries
+            .map(|e| (e.file_name().into_string().unwrap(), e.metadata().unwrap().len()))
+            .collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    let verdict = |file: &str| {
+        let row: serde_json::Value =
+            serde_json::from_str(&bench.run(&["explain", file, "--json"])).unwrap();
+        let said = bench.run(&["explain", file]);
+        let line = said.lines().find(|line| line.starts_with("verdict")).unwrap().to_owned();
+        (row["verdict"].clone(), line)
+    };
+    let (row, said) = verdict(&near);
+    assert_eq!((&row["verdict"], &row["of"]["id"]), (&"duplicate".into(), &0.into()), "{row}");
+    assert_eq!(row["threshold"], 3);
+    assert!(row["similarity"].as_f64().unwrap() > 0.5 && row["distance"].is_u64(), "{row}");
+    assert!(said.contains("duplicate of file://") && said.contains("a.html (page 0)"), "{said}");
+    assert!(said.contains("is asked for"), "{said}");
+    let (row, said) = verdict(&other);
+    assert_eq!((&row["verdict"], &row["documents"]), (&"new".into(), &2.into()), "{said}");
+    let (row, said) = verdict(&a);
+    assert_eq!((&row["verdict"], &row["id"]), (&"known".into(), &0.into()), "{said}");
+    assert!(said.contains("page 0, kept"), "{said}");
+    assert_eq!(files(), before, "asking leaves no trace");
+    drop(input);
+    assert!(dedup.wait().unwrap().success());
+}
+
+#[test]
+fn a_stored_page_is_shown_with_its_stages_and_what_was_decided() {
+    let page = |more: &str| html(format!("<h1>Page</h1><p>{}{more}</p>", prose(5, 12)));
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html("<a href=/a>a</a> <a href=/b/b>b</a> <a href=/c/c/c>c</a>")),
+        ("/a".to_owned(), page("")),
+        ("/b/b".to_owned(), page(" And one more word.")),
+        ("/c/c/c".to_owned(), page("")),
+    ]));
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let explained = |path: &str| bench.run(&["explain", &server.url(path)]);
+    let recorded = |said: &str| {
+        said.lines().find(|line| line.starts_with("recorded")).unwrap_or_default().to_owned()
+    };
+    let said = explained("/a");
+    assert!(said.contains("verdict      skipped: known, fetched before"), "{said}");
+    for wanted in ["blocks ", "language     en", "tokens ", "fingerprint ", "  keep "] {
+        assert!(said.contains(wanted), "{wanted}: {said}");
+    }
+    assert!(recorded(&said).contains("kept as page "), "{said}");
+    let said = explained("/b/b");
+    let near = format!("near duplicate of {} (page ", server.url("/a"));
+    assert!(recorded(&said).contains(&near) && said.contains("  keep "), "{said}");
+    let said = explained("/c/c/c");
+    assert!(recorded(&said).contains("exact duplicate of "), "{said}");
+    assert!(said.contains("page         not shown: of an equal text"), "{said}");
+    let row: serde_json::Value =
+        serde_json::from_str(&bench.run(&["explain", &server.url("/b/b"), "--json"])).unwrap();
+    assert_eq!(row["stored"]["page"]["language"], "en", "{row}");
+    assert!(row["stored"]["decision"].as_str().unwrap().starts_with("near duplicate"), "{row}");
+    let row: serde_json::Value =
+        serde_json::from_str(&bench.run(&["explain", &server.url("/none"), "--json"])).unwrap();
+    assert!(row["stored"].is_null(), "{row}");
+}
+
+#[test]
+fn a_url_and_a_file_are_not_explained_together() {
+    for args in [
+        ["http://127.0.0.1/", "a.html"],
+        ["a.html", "http://127.0.0.1/"],
+        ["http://127.0.0.1/", "--url=http://127.0.0.1/x"],
+    ] {
+        let output = crawl().arg("explain").args(args).output().unwrap();
+        assert_eq!(code(&output), 1, "{args:?}");
+        assert!(text(&output.stderr).contains("--url"), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_dry_run_keeps_to_fresh_and_recrawl() {
+    let server = site();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-depth", "0"])), 0);
+    for (flags, wanted, exit) in [
+        (&["--dry-run"][..], "skipped: known", 4),
+        (&["--dry-run", "--fresh"], "would be fetched", 0),
+        (&["--dry-run", "--recrawl"], "would be asked for again", 0),
+    ] {
+        let output = bench.crawl(&[server.url("/")], flags);
+        let said = text(&output.stdout);
+        assert!(said.contains(wanted) && code(&output) == exit, "{flags:?}: {said}");
+    }
+    assert!(bench.data().join("crawl.toml").exists(), "nothing was removed");
 }

@@ -213,7 +213,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  crawl extract page.html\n  curl https://example.org/ | crawl extract --text -"
     )]
     Extract {
-        /// HTML files, also gzipped; - reads a page from stdin
+        /// HTML files, also gzipped; - reads a page from stdin. Links are printed as they stand in the page
         #[arg(required = true)]
         files: Vec<PathBuf>,
         /// The text alone
@@ -468,8 +468,9 @@ pub(crate) struct ExportArgs {
 /// What is to be explained.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ExplainArgs {
-    /// HTML or text, also gzipped; - reads stdin. A URL: what a crawl would do with it, without
-    /// fetching more than robots.txt
+    /// HTML or text, also gzipped; - reads stdin: its stages, and what the tables in --data say of it.
+    /// A URL: what a crawl would do with it, without fetching more than robots.txt, and what is stored
+    /// of it
     #[arg(value_name = "FILE_OR_URL")]
     pub(crate) first: PathBuf,
     #[command(flatten)]

@@ -11,42 +11,72 @@ use hapax_page::{Evidence, HASH, Kind, examples, site_of};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::address::{as_it_stands, stand_in};
+use super::explain_verdict::ask;
 use super::input::read;
 use super::print;
+use super::tables::read_only;
 use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, USAGE, coded};
-use crate::output::{self, line, number};
+use crate::output::{self, escape, line, number};
 use crate::settings::Settings;
 
 /// Blocks and words shown without `--all`.
 const FEW: usize = 24;
 const WIDTH: usize = 72;
 
-struct Page {
-    name: String,
-    bytes: usize,
-    document: Document,
-    evidence: Evidence,
-    site: u64,
-    recipe: Recipe,
+/// A page that was read.
+pub(super) struct Page {
+    pub(super) name: String,
+    pub(super) bytes: usize,
+    pub(super) document: Document,
+    pub(super) evidence: Evidence,
+    /// What a crawl would call it: the address that was given, or that of the file.
+    pub(super) address: Option<Url>,
+    pub(super) site: u64,
+    pub(super) recipe: Recipe,
 }
 
 pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
-    let (policy, recipe) = (settings.policy()?, settings.recipe()?);
     let pages = 1 + usize::from(args.second.is_some());
     if args.url.len() > pages {
         return Err(coded(USAGE, format!("{} --url for {pages} page", args.url.len())));
     }
-    let first = open(&args.first, args.url.first(), "urn:first:page", recipe)?;
-    let Some(second) = &args.second else {
-        let text = if args.json {
-            format!("{}\n", output::json(&page_json(&first, &policy)))
-        } else {
-            page_text(&first, &policy, if args.all { usize::MAX } else { FEW })
-        };
-        return print(text.as_bytes());
+    match &args.second {
+        None => one(args, settings),
+        Some(second) => two(args, second, settings),
+    }
+}
+
+/// One page, and what the tables of the data directory would say of it.
+fn one(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
+    let data = &args.data.data;
+    let asked = settings.recipe.is_some();
+    let settings = settings.clone().or(crate::data::saved(data)?.unwrap_or_default().settings);
+    let (policy, recipe) = (settings.policy()?, settings.recipe()?);
+    let tables = read_only(data, policy, recipe.name())?;
+    // Without a word of the caller's, the page is read as the tables ask for it.
+    let made = tables.as_ref().and_then(|(_, made)| Recipe::parse(made)).filter(|_| !asked);
+    let page = open(&args.first, args.url.first(), made.unwrap_or(recipe))?;
+    let verdict = ask(&page, tables.as_ref(), &settings, data)?;
+    let text = if args.json {
+        let mut row = page_json(&page, &policy);
+        if let Some(object) = row.as_object_mut() {
+            object.insert("verdict".into(), verdict.json);
+        }
+        format!("{}\n", output::json(&row))
+    } else {
+        let stages = page_text(&page, &policy, shown(args));
+        format!("{stages}{:<12} {}\n", "verdict", escape(&verdict.text))
     };
-    let second = open(second, args.url.get(1), "urn:second:page", recipe)?;
+    print(text.as_bytes())
+}
+
+/// Two pages beside each other.
+fn two(args: &ExplainArgs, second: &Path, settings: &Settings) -> Result<u8> {
+    let (policy, recipe) = (settings.policy()?, settings.recipe()?);
+    let first = open(&args.first, args.url.first(), recipe)?;
+    let second = open(second, args.url.get(1), recipe)?;
     let comparison = compare(&first, &second, &policy);
     let text = if args.json {
         format!("{}\n", output::json(&comparison.json(&first, &second)))
@@ -56,25 +86,31 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     print(text.as_bytes())
 }
 
-fn open(path: &Path, url: Option<&String>, without: &str, recipe: Recipe) -> Result<Page> {
+/// Blocks and words that are shown.
+pub(super) const fn shown(args: &ExplainArgs) -> usize {
+    if args.all { usize::MAX } else { FEW }
+}
+
+fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| coded(BAD_INPUT, format!("{name}: {error}")))?;
-    let address = url.map_or(without, String::as_str);
-    let url = Url::parse(address).with_context(|| format!("--url {address}"))?;
+    let url = url.map(|url| Url::parse(url).with_context(|| format!("--url {url}"))).transpose()?;
     // A file has no content type: its bytes say what it is.
     let kind = Kind::of(None, &bytes)
         .ok_or_else(|| coded(BAD_INPUT, format!("{name}: neither HTML nor text")))?;
-    let document = kind.read(&url, None, &bytes);
+    let document = kind.read(url.as_ref().unwrap_or(&stand_in()?), None, &bytes);
     let evidence = Evidence::of(&document, recipe);
-    let site = site_of(Some(&url), name.as_bytes());
-    Ok(Page { name, bytes: bytes.len(), document, evidence, site, recipe })
+    let site = site_of(url.as_ref(), name.as_bytes());
+    let file = || Url::from_file_path(std::path::absolute(path).ok()?).ok();
+    let address = url.or_else(|| file().filter(|_| path != Path::new("-")));
+    Ok(Page { name, bytes: bytes.len(), document, evidence, address, site, recipe })
 }
 
 fn text_of(page: &Page) -> &str {
     &page.evidence.basis.text
 }
 
-fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
+pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
     let mut out = String::new();
     let (document, evidence) = (&page.document, &page.evidence);
     let mut row = |name: &str, value: String| {
@@ -90,10 +126,10 @@ fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
     row("title", line(&document.title, WIDTH));
     row("heading", line(&document.heading, WIDTH));
     if let Some(canonical) = &document.canonical {
-        row("canonical", line(canonical.as_str(), WIDTH));
+        row("canonical", line(&as_it_stands(canonical), WIDTH));
     }
     if let Some(refresh) = &document.refresh {
-        row("refresh", format!("to {}", line(refresh.as_str(), WIDTH)));
+        row("refresh", format!("to {}", line(&as_it_stands(refresh), WIDTH)));
     }
     row(
         "robots",
@@ -179,7 +215,7 @@ fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
     out
 }
 
-fn page_json(page: &Page, policy: &Policy) -> Value {
+pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {
     let (document, evidence) = (&page.document, &page.evidence);
     let features = &evidence.basis.features;
     let blocks: Vec<Value> = document
@@ -192,7 +228,7 @@ fn page_json(page: &Page, policy: &Policy) -> Value {
         "path": page.name, "bytes": page.bytes, "charset": document.charset,
         "charset_source": document.charset_source.as_str(), "truncated": document.truncated.map(|limit| limit.as_str()),
         "language": document.language, "title": document.title, "heading": document.heading,
-        "canonical": document.canonical.as_ref().map(Url::as_str), "refresh": document.refresh.as_ref().map(Url::as_str),
+        "canonical": document.canonical.as_ref().map(as_it_stands), "refresh": document.refresh.as_ref().map(as_it_stands),
         "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
         "links": document.links.len(), "blocks": blocks, "text": text_of(page), "little_text": evidence.basis.little,
         "tokens": features.tokens, "shingles": features.shingles.len(), "numbers": features.numbers.len(), "weights": words,

@@ -5,11 +5,17 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use hapax_dedup::Record;
+use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 use hapax_frontier::{DiskFrontier, Entry, Frontier, host_key};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::explain::shown;
+use super::explain_stored::{Stored, find};
+use super::tables::read_only;
+use crate::args::ExplainArgs;
 use crate::crawl::{
     MAX_CRAWL_DELAY, Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host,
     remembered_robots,
@@ -20,8 +26,23 @@ use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
 
+/// The address that is to be explained, unless it is a file.
+pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {
+    let url = is_url(&args.first);
+    if let Some(second) = &args.second
+        && (url.is_some() || is_url(second).is_some())
+    {
+        let what = "two files are compared, and a URL is explained alone: the addresses of files stand in --url";
+        return Err(coded(USAGE, what));
+    }
+    if url.is_some() && !args.url.is_empty() {
+        return Err(coded(USAGE, "--url is the address of a file; a URL is explained as it is"));
+    }
+    Ok(url)
+}
+
 /// Whether an argument is an address rather than a file.
-pub(super) fn is_url(text: &Path) -> Option<Url> {
+fn is_url(text: &Path) -> Option<Url> {
     let text = text.to_str().filter(|_| !text.exists())?;
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
@@ -33,10 +54,13 @@ struct Judge {
     agent: String,
     ignore_robots: Vec<String>,
     frontier: Option<DiskFrontier>,
-    store: Option<hapax_dedup::Store>,
+    /// And the recipe that made it.
+    store: Option<(hapax_dedup::Store, String)>,
     decisions: Decisions,
     skipped: Option<PathBuf>,
     max_pages_per_host: u64,
+    /// Known pages are asked for again.
+    recrawl: bool,
     runtime: tokio::runtime::Runtime,
 }
 
@@ -45,6 +69,8 @@ struct Judge {
 struct Report {
     rows: Vec<(&'static str, String)>,
     refused: Option<(&'static str, String)>,
+    /// It was fetched before.
+    again: bool,
 }
 
 impl Report {
@@ -58,6 +84,7 @@ impl Report {
 
     fn verdict(&self) -> String {
         match &self.refused {
+            None if self.again => "would be asked for again".to_owned(),
             None => "would be fetched".to_owned(),
             Some((reason, detail)) if detail.is_empty() => format!("skipped: {reason}"),
             Some((reason, detail)) => format!("skipped: {reason}, {detail}"),
@@ -74,30 +101,48 @@ impl Report {
     }
 }
 
-pub(super) fn run(url: &Url, settings: Settings, data: &Path, as_json: bool) -> Result<u8> {
+pub(super) fn run(url: &Url, settings: Settings, args: &ExplainArgs) -> Result<u8> {
+    let data = &args.data.data;
     let saved = saved(data)?.unwrap_or_default();
     let mut seeds: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     if seeds.is_empty() {
         seeds.push(url.clone());
     }
-    let judge = Judge::new(settings.or(saved.settings), &seeds, Some(data))?;
+    let settings = settings.or(saved.settings);
+    let policy = settings.policy()?;
+    let judge = Judge::new(settings, &seeds, Some(data))?;
     let report = judge.judge(url);
+    let stored = judge.stored(url, data)?;
     let mut out = std::io::stdout().lock();
-    if as_json {
-        writeln!(out, "{}", output::json(&report.json()))?;
+    if args.json {
+        let mut row = report.json();
+        if let Some(object) = row.as_object_mut() {
+            object.insert("stored".into(), stored.map(|stored| stored.json(&policy)).into());
+        }
+        writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }
     for (name, text) in &report.rows {
         writeln!(out, "{name:<12} {}", escape(text))?;
     }
     writeln!(out, "{:<12} {}", "verdict", escape(&report.verdict()))?;
+    if let Some(stored) = stored {
+        write!(out, "\n{}", stored.text(&policy, shown(args)))?;
+    }
     Ok(COMPLETE)
 }
 
-/// One line a seed.
-pub(super) fn dry_run(seeds: &[Url], settings: Settings, data: &Path) -> Result<u8> {
-    let data = data.join("crawl.toml").exists().then_some(data);
-    let judge = Judge::new(settings, seeds, data)?;
+/// One line a seed, as the crawl of these flags would treat it: without a directory none is known, and
+/// a second look asks for those that are.
+pub(super) fn dry_run(
+    seeds: &[Url],
+    settings: Settings,
+    data: Option<&Path>,
+    recrawl: bool,
+) -> Result<u8> {
+    let data = data.filter(|data| data.join("crawl.toml").exists());
+    let mut judge = Judge::new(settings, seeds, data)?;
+    judge.recrawl = recrawl;
     let mut out = std::io::stdout().lock();
     let mut any = false;
     for seed in seeds {
@@ -112,17 +157,12 @@ impl Judge {
     fn new(settings: Settings, seeds: &[Url], data: Option<&Path>) -> Result<Self> {
         let fetcher = Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
             .map_err(|error| coded(USAGE, error.to_string()))?;
-        // A crawl at work holds both; then only what needs neither is said.
+        // A crawl at work holds it; then only what needs no queue is said.
         let frontier = data
             .filter(|data| DiskFrontier::is_there(&data.join("frontier")))
             .and_then(|data| DiskFrontier::open(&data.join("frontier"), Default::default()).ok());
-        let options = hapax_dedup::Options {
-            recipe: settings.recipe()?.name().to_owned(),
-            ..hapax_dedup::Options::default()
-        };
-        let store = data
-            .filter(|_| frontier.is_some())
-            .and_then(|data| hapax_dedup::Store::open_existing(data.join("dedup"), options).ok());
+        let recipe = settings.recipe()?.name();
+        let store = data.map(|data| read_only(data, settings.policy()?, recipe)).transpose()?;
         let rules = Rules::new(&settings, seeds)?;
         if let Some(frontier) = &frontier {
             moved_seeds(frontier)?.iter().for_each(|to| rules.seed_moved(to));
@@ -133,8 +173,9 @@ impl Judge {
             agent: settings.agent().1,
             ignore_robots: settings.ignore_robots(),
             frontier,
-            store,
+            store: store.flatten(),
             skipped: data.map(|data| data.join("skipped.jsonl")),
+            recrawl: false,
             max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
             decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::read)?,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
@@ -273,8 +314,12 @@ impl Judge {
             let (time, reason, detail) = (&line.time, &line.reason, &line.detail);
             report.say("logged", format!("{time} {reason}, {detail}"));
         }
+        let record = self.record(url);
         let Some(frontier) = &self.frontier else {
-            return report.say("known", "no crawl's memory at hand (none yet, or one is at work)");
+            return match record {
+                Some(record) => self.fetched(&record, report),
+                None => report.say("known", "no queue at hand (no crawl yet, or one is at work)"),
+            };
         };
         if let Some(host) = frontier.host(&host_key(url)) {
             report.say("host", format!("{} of its URLs wait", host.queued));
@@ -284,32 +329,49 @@ impl Judge {
             self.budget(url, report);
             return report.say("known", format!("queued, {before} of its host before it"));
         }
-        let id = self.store.as_ref().and_then(|store| store.id_of(url.as_str().as_bytes()).ok()?);
-        let record = id.and_then(|id| self.store.as_ref()?.record(id).ok()?);
-        match record {
-            Some(record) => {
-                let of = record.of.and_then(|of| self.store.as_ref()?.record(of).ok()?);
-                let fate = match of {
-                    Some(of) => {
-                        format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of.key))
-                    }
-                    None => "kept".to_owned(),
-                };
-                report.say("known", format!("page {}: fetched, {fate}", record.id));
-                report.refuse("known", "fetched before");
-            }
-            None if frontier.knows(url.as_str()).unwrap_or(false) => {
-                report.say("known", "seen before and not used: skipped.jsonl says why");
-                report.refuse("known", "see skipped.jsonl");
-            }
-            None => {
-                report.say("known", if logged.is_some() { "refused" } else { "never seen" });
-                self.budget(url, report);
-                if let Ok(Some((feed, of))) = claimed(frontier, url) {
-                    report.say("feed", format!("{feed} says that it is a duplicate of {of}"));
-                    report.refuse("feed", "left out, but for the few that are checked");
-                }
-            }
+        if let Some(record) = record {
+            return self.fetched(&record, report);
         }
+        if frontier.knows(url.as_str()).unwrap_or(false) {
+            report.say("known", "seen before and not used: skipped.jsonl says why");
+            return report.refuse("known", "see skipped.jsonl");
+        }
+        report.say("known", if logged.is_some() { "refused" } else { "never seen" });
+        self.budget(url, report);
+        if let Ok(Some((feed, of))) = claimed(frontier, url) {
+            report.say("feed", format!("{feed} says that it is a duplicate of {of}"));
+            report.refuse("feed", "left out, but for the few that are checked");
+        }
+    }
+
+    /// What the tables hold of a URL in its normal form.
+    fn record(&self, url: &Url) -> Option<Record> {
+        let (store, _) = self.store.as_ref()?;
+        store.id_of(url.as_str().as_bytes()).ok()?.and_then(|id| store.record(id).ok()?)
+    }
+
+    fn fetched(&self, record: &Record, report: &mut Report) {
+        let of = record.of.and_then(|of| self.store.as_ref()?.0.record(of).ok()?);
+        let fate = match of {
+            Some(of) => {
+                format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of.key))
+            }
+            None => "kept".to_owned(),
+        };
+        report.say("known", format!("page {}: fetched, {fate}", record.id));
+        report.again = self.recrawl;
+        if !self.recrawl {
+            report.refuse("known", "fetched before");
+        }
+    }
+
+    /// What is stored of a page that was fetched.
+    fn stored(&self, url: &Url, data: &Path) -> Result<Option<Stored>> {
+        let Some(url) = self.rules.normal(url) else { return Ok(None) };
+        let (Some(record), Some((store, made))) = (self.record(&url), &self.store) else {
+            return Ok(None);
+        };
+        let recipe = Recipe::parse(made).unwrap_or_default();
+        find(data, &url, record, store, recipe).map(Some)
     }
 }

@@ -7,14 +7,11 @@ use anyhow::Result;
 use hapax_extract::{Document, Reason, Recipe};
 use hapax_page::{HASH, Kind, fingerprint as fingerprint_by};
 use serde_json::{Value, json};
-use url::Url;
 
+use super::address::{as_it_stands, stand_in};
 use super::input::read;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
-
-/// Links of a page without an address are resolved against this.
-const BASE: &str = "http://localhost/";
 
 pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
     each(files, |path, bytes, out| {
@@ -30,7 +27,8 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             .iter()
             .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str(), "chance": (f64::from(b.chance) * 1000.0).round() / 1000.0}))
             .collect();
-        let links: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
+        let links: Vec<String> =
+            document.links.iter().map(|link| as_it_stands(&link.url)).collect();
         let row = json!({
             "path": path.display().to_string(),
             "title": document.title,
@@ -39,7 +37,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "text": document.text,
             "blocks": blocks,
             "links": links,
-            "canonical": document.canonical.as_ref().map(Url::as_str),
+            "canonical": document.canonical.as_ref().map(as_it_stands),
             "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
             "charset": document.charset,
             "truncated": document.truncated.is_some(),
@@ -54,7 +52,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
 pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     each(files, |path, bytes, out| {
         let kind = Kind::of(None, bytes).unwrap_or(Kind::Plain);
-        let document = kind.read(&Url::parse(BASE)?, None, bytes);
+        let document = kind.read(&stand_in()?, None, bytes);
         let basis = document.basis(|bytes| HASH.hash(bytes));
         Ok(writeln!(
             out,
@@ -66,7 +64,7 @@ pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
 }
 
 fn html(bytes: &[u8]) -> Result<Document> {
-    Ok(Kind::Html.read(&Url::parse(BASE)?, None, bytes))
+    Ok(Kind::Html.read(&stand_in()?, None, bytes))
 }
 
 /// Works on each file; one that cannot be read is reported, and the rest goes on.

@@ -37,11 +37,12 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     // Everything that can be wrong in the arguments is said before the disk is touched.
     check_settings(&settings, seeds.as_deref().unwrap_or_default())?;
     if args.dry_run {
-        let saved = crate::data::saved(&args.data.data)?.unwrap_or_default();
+        let known = (!args.fresh).then_some(args.data.data.as_path());
+        let saved = known.map(crate::data::saved).transpose()?.flatten().unwrap_or_default();
         let seeds = seeds.unwrap_or_else(|| {
             saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect()
         });
-        return explain_url::dry_run(&seeds, settings.or(saved.settings), &args.data.data);
+        return explain_url::dry_run(&seeds, settings.or(saved.settings), known, args.recrawl);
     }
     let data = DataDir::open(&args.data.data)?;
     if args.fresh {

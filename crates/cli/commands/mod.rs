@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod address;
 mod calibrate;
 pub(crate) mod change;
 mod check;
@@ -8,7 +9,9 @@ mod demo;
 mod demo_site;
 pub(crate) mod duplicates;
 mod explain;
+mod explain_stored;
 mod explain_url;
+mod explain_verdict;
 pub(crate) mod export;
 mod extract;
 mod feed;
@@ -25,6 +28,7 @@ mod show;
 mod sink;
 pub(crate) mod stats;
 mod status;
+mod tables;
 mod workers;
 
 use std::io::Write;
@@ -88,8 +92,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Explain(args)) => {
             let settings = main_job::with_file(args.settings.clone(), &common)?;
-            match explain_url::is_url(&args.first) {
-                Some(url) => explain_url::run(&url, settings, &args.data.data, args.json),
+            match explain_url::url_of(&args)? {
+                Some(url) => explain_url::run(&url, settings, &args),
                 None => explain::run(&args, &settings),
             }
         }

@@ -47,4 +47,4 @@ pub(crate) use shared::WITHOUT;
 pub(crate) use shared::connect;
 pub(crate) use stats::Stats;
 pub(crate) use summary::{Summary, print as print_summary, print_hosts};
-pub(crate) use texts::stored_text;
+pub(crate) use texts::{stored_page, stored_text};

@@ -1,0 +1,54 @@
+//! Links of a page that has no address: they are shown as they stand in it.
+
+use url::Url;
+
+/// Stands for the address that a page does not have. Links within its folders are relative ones; no page
+/// leads to a host of this name, and without a dot it is nobody's name.
+const BASE: &str = "http://no-address-of-this-page/%00/%00/%00/%00/%00/%00/%00/%00/page";
+
+/// The address by which a page without one is read.
+pub(super) fn stand_in() -> anyhow::Result<Url> {
+    Ok(Url::parse(BASE)?)
+}
+
+/// A link of a page that was read by [`stand_in`], as the page has it; any other link is whole.
+pub(super) fn as_it_stands(link: &Url) -> String {
+    let base = Url::parse(BASE).ok().filter(|base| base.host() == link.host());
+    let Some(base) =
+        base.filter(|base| (base.scheme(), base.port()) == (link.scheme(), link.port()))
+    else {
+        return link.as_str().to_owned();
+    };
+    if link.path().starts_with("/%00/") {
+        return base.make_relative(link).unwrap_or_default();
+    }
+    // From the root of whatever host it is.
+    let tail = link.as_str().find(link.path()).and_then(|at| link.as_str().get(at..));
+    tail.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_what_the_page_has() {
+        let base = stand_in().unwrap();
+        for link in [
+            "b.html",
+            "a/b?c=d#e",
+            "../b",
+            "../../../../b",
+            "/",
+            "/root/b?c",
+            "?q=1",
+            "#top",
+            "https://b.example/x",
+            "http://localhost/x",
+            "mailto:a@b.example",
+        ] {
+            assert_eq!(as_it_stands(&base.join(link).unwrap()), link);
+        }
+        assert_eq!(as_it_stands(&base.join("./b").unwrap()), "b");
+    }
+}

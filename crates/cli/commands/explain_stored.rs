@@ -1,0 +1,125 @@
+//! What is stored of a page that was fetched: its stages, and what was decided about it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_dedup::{Policy, Record, Store};
+use hapax_extract::Recipe;
+use hapax_page::{Evidence, site_of};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::explain::{Page, page_json, page_text};
+use super::explain_verdict::key_of;
+use crate::crawl::{Discarded, stored_page};
+use crate::duplicates::{Rows, Texts, reason};
+use crate::output::escape;
+
+/// A page as it lies in a data directory.
+pub(super) struct Stored {
+    page: Option<Page>,
+    /// Why there is no page to show.
+    missing: &'static str,
+    decision: String,
+    record: Record,
+}
+
+pub(super) fn find(
+    data: &Path,
+    url: &Url,
+    record: Record,
+    store: &Store,
+    recipe: Recipe,
+) -> Result<Stored> {
+    let rows = Rows::open(data)?;
+    let row = rows.by_id(record.id);
+    let entry = row.map(|row| rows.entry(&row)).transpose()?;
+    let discarded = entry.as_ref().filter(|entry| {
+        rows.decisions.restored(entry.id).is_none() && !rows.decisions.took_over(entry.id)
+    });
+    let decision = match (discarded, record.of) {
+        (Some(entry), _) => decided(entry),
+        (None, Some(of)) => format!("discarded, a duplicate of {}", key_of(store, of)?),
+        (None, None) => match rows.decisions.restored(record.id) {
+            Some(time) => format!("kept as page {}: restored at {time}", record.id),
+            None => format!("kept as page {}", record.id),
+        },
+    };
+    let (page, missing) = match entry.as_ref().map(|entry| entry.kind.as_str()) {
+        Some("alias") => (None, "a redirect or a rule, which has no text"),
+        _ => {
+            let kept = Texts::open(data).page(record.id);
+            let bytes = kept.as_ref().map(|kept| kept.bytes);
+            let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
+            let logged = entry.as_ref().and_then(|entry| entry.warc.clone());
+            let bytes = bytes.or(entry.as_ref().map(|entry| entry.bytes)).unwrap_or(0);
+            match place.or(logged) {
+                None => (None, "neither index nor log say where it lies in pages/"),
+                Some(place) => read(data, url, &place, bytes, recipe, &entry),
+            }
+        }
+    };
+    Ok(Stored { page, missing, decision, record })
+}
+
+fn decided(entry: &Discarded) -> String {
+    let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
+    format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, reason(entry))
+}
+
+fn read(
+    data: &Path,
+    url: &Url,
+    place: &str,
+    bytes: u64,
+    recipe: Recipe,
+    entry: &Option<Discarded>,
+) -> (Option<Page>, &'static str) {
+    let Some((document, basis)) = stored_page(&data.join("pages"), place, url) else {
+        return (None, "its record in pages/ cannot be read");
+    };
+    let equal = entry.as_ref().is_some_and(|entry| entry.level.as_deref() == Some("text"));
+    if equal && basis.text.is_empty() {
+        return (
+            None,
+            "of an equal text the archive keeps no second copy: explain the page it duplicates",
+        );
+    }
+    drop(basis);
+    let page = Page {
+        name: url.to_string(),
+        bytes: usize::try_from(bytes).unwrap_or(usize::MAX),
+        evidence: Evidence::of(&document, recipe),
+        document,
+        site: site_of(Some(url), b""),
+        address: Some(url.clone()),
+        recipe,
+    };
+    (Some(page), "")
+}
+
+impl Stored {
+    pub(super) fn text(&self, policy: &Policy, limit: usize) -> String {
+        let mut out = String::new();
+        match &self.page {
+            Some(page) => out += &page_text(page, policy, limit),
+            None => {
+                let _ = writeln!(out, "{:<12} not shown: {}", "page", self.missing);
+                let _ = writeln!(out, "{:<12} {} content words", "tokens", self.record.tokens);
+                let _ = writeln!(out, "{:<12} {}", "fingerprint", self.record.fingerprint);
+            }
+        }
+        let _ = writeln!(out, "{:<12} {}", "recorded", escape(&self.decision));
+        out
+    }
+
+    pub(super) fn json(&self, policy: &Policy) -> Value {
+        json!({
+            "id": self.record.id, "decision": self.decision, "tokens": self.record.tokens,
+            "fingerprint": self.record.fingerprint.to_string(),
+            "missing": self.page.is_none().then_some(self.missing),
+            "page": self.page.as_ref().map(|page| page_json(page, policy)),
+        })
+    }
+}

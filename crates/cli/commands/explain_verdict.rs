@@ -1,0 +1,116 @@
+//! What the tables of a data directory would say of a page.
+
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_dedup::{Level, Neighbour, Record, Store};
+use hapax_frontier::{host_key, normalize};
+use serde_json::{Value, json};
+use url::Url;
+
+use super::explain::Page;
+use crate::duplicates::Decisions;
+use crate::settings::Settings;
+
+/// The decision, in words and for programs.
+pub(super) struct Verdict {
+    pub(super) text: String,
+    pub(super) json: Value,
+}
+
+impl Verdict {
+    fn not_asked(why: String) -> Self {
+        Self { json: json!({"verdict": null, "why": why}), text: format!("not asked: {why}") }
+    }
+}
+
+/// Asks the tables about a page as a crawl would; nothing is changed.
+pub(super) fn ask(
+    page: &Page,
+    tables: Option<&(Store, String)>,
+    settings: &Settings,
+    data: &Path,
+) -> Result<Verdict> {
+    let Some((store, recipe)) = tables else {
+        let shown = data.display();
+        return Ok(Verdict::not_asked(format!(
+            "{shown} holds no tables; --data DIR asks those of a crawl"
+        )));
+    };
+    if recipe != page.recipe.name() {
+        return Ok(Verdict::not_asked(format!(
+            "the tables of {} were made by recipe {recipe}, whose fingerprints are others",
+            data.display()
+        )));
+    }
+    let url = page.address.as_ref();
+    let normal =
+        url.map(|url| normalize(url, &settings.url_limits()).unwrap_or_else(|_| url.clone()));
+    let key = normal.as_ref().map_or(page.name.as_str(), Url::as_str);
+    if let Some(record) = store.id_of(key.as_bytes())?.and_then(|id| store.record(id).transpose()) {
+        return known(store, &record?, key);
+    }
+    let decisions = Decisions::read(data)?;
+    if normal.as_ref().is_some_and(|url| decisions.forgotten(key, &host_key(url))) {
+        let text = "left out: `crawl forget` took it out".to_owned();
+        return Ok(Verdict { text, json: json!({"verdict": "forgotten"}) });
+    }
+    for best in store.matches(&page.evidence.document(key.as_bytes(), normal.as_ref(), 0))? {
+        let of = key_of(store, best.id)?;
+        // A person has said that these two are not the same.
+        if !decisions.distinct(key, &of) {
+            return Ok(duplicate(&best, &of, settings.policy()?.distance));
+        }
+    }
+    Ok(Verdict {
+        text: format!("new: none of {} in {} is like it", store.len(), data.display()),
+        json: json!({"verdict": "new", "documents": store.len()}),
+    })
+}
+
+fn known(store: &Store, record: &Record, key: &str) -> Result<Verdict> {
+    let (fate, of) = match record.of {
+        Some(of) => {
+            let url = key_of(store, of)?;
+            (format!("discarded, a duplicate of {url} (page {of})"), json!({"id": of, "url": url}))
+        }
+        None => ("kept".to_owned(), Value::Null),
+    };
+    Ok(Verdict {
+        text: format!("known: {key} is page {}, {fate}; it is not decided again", record.id),
+        json: json!({"verdict": "known", "id": record.id, "of": of}),
+    })
+}
+
+fn duplicate(best: &Neighbour, of: &str, threshold: u32) -> Verdict {
+    let similarity = best.similarity.map_or(String::new(), |similarity| {
+        let asked = best.similarity_threshold;
+        let asked =
+            asked.map_or(String::new(), |asked| format!(" (at least {asked} is asked for)"));
+        format!(", similarity {similarity:.3}{asked}")
+    });
+    let (distance, table) = (best.distance, best.table.unwrap_or(0));
+    let why = match best.level {
+        Level::Text => "its text is equal".to_owned(),
+        Level::Hamming => format!(
+            "proposed by Hamming table {table}, distance {distance} of at most {threshold}{similarity}"
+        ),
+        Level::Sketch => format!(
+            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits, \
+             {threshold} are enough for a table"
+        ),
+    };
+    Verdict {
+        text: format!("duplicate of {of} (page {}): {why}", best.id),
+        json: json!({
+            "verdict": "duplicate", "of": {"id": best.id, "url": of}, "level": best.level.name(),
+            "table": best.table, "distance": distance, "threshold": threshold,
+            "similarity": best.similarity, "similarity_threshold": best.similarity_threshold, "why": why,
+        }),
+    }
+}
+
+pub(super) fn key_of(store: &Store, id: u64) -> Result<String> {
+    let record = store.record(id)?;
+    Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
+}
