@@ -75,7 +75,7 @@ pub use record::{DocId, Document, Record};
 pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 pub use simhash::{FeatureKind, Simhash, TieRule, Weights};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
-pub use store::{MAX_BAND_BUCKET, MAX_KEY, Options, Report, Snapshot, Store};
+pub use store::{MAX_BAND_BUCKET, MAX_CANDIDATES, MAX_KEY, Options, Report, Snapshot, Store};
 pub use stores::DocumentStore;
 pub use tables::{GrowingTables, MemoryIndex, Near, Offered, Shard, Simd, TableOptions, Tables};
 

@@ -1,8 +1,12 @@
 //! The newest documents, in memory: what the journal holds and no segment yet.
 
-use super::MAX_BAND_BUCKET;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use super::chain::Chain;
 use super::columns::{COLUMNS, Columns, INDEXED, Row};
+use super::proposals::{Extent, OLDEST};
+use super::{MAX_BAND_BUCKET, MAX_CANDIDATES};
 use crate::hash::mix64;
 use crate::record::DocId;
 use crate::tables::{GrowingTables, Near};
@@ -22,7 +26,12 @@ pub(crate) struct Memtable {
     by_key: Chain,
     by_band: Chain,
     pub(crate) capped: u64,
+    crowds: [Crowds; 2],
 }
+
+/// The rows of fingerprints or digests of which there are many, as they were, oldest first: their own lists
+/// begin with the newest.
+type Crowds = Mutex<HashMap<u128, Vec<u32>>>;
 
 impl Memtable {
     /// With tables of its own by `layout`, or to be found by what is resident.
@@ -38,6 +47,7 @@ impl Memtable {
             by_key: Chain::default(),
             by_band: Chain::default(),
             capped: 0,
+            crowds: Default::default(),
         }
     }
 
@@ -104,6 +114,70 @@ impl Memtable {
         let columns = self.columns();
         let rows = self.by_digest.get(digest_key(digest));
         rows.filter(move |row| columns.digest(*row as usize) == Some(digest))
+    }
+
+    /// Appends the documents with this fingerprint that are in the tables.
+    pub(crate) fn take_of(
+        &self,
+        fingerprint: Fingerprint,
+        extent: Extent,
+        visible: impl Fn(DocId) -> bool,
+        ids: &mut Vec<DocId>,
+    ) {
+        let [crowds, _] = &self.crowds;
+        let key = u128::from(fingerprint.bits());
+        self.take(|| self.rows_of(fingerprint), (crowds, key), extent, visible, ids);
+    }
+
+    /// Appends the documents with this digest that are in the tables.
+    pub(crate) fn take_of_digest(
+        &self,
+        digest: [u8; 16],
+        extent: Extent,
+        visible: impl Fn(DocId) -> bool,
+        ids: &mut Vec<DocId>,
+    ) {
+        let [_, crowds] = &self.crowds;
+        let key = u128::from_le_bytes(digest);
+        self.take(|| self.rows_of_digest(digest), (crowds, key), extent, visible, ids);
+    }
+
+    fn take<I: Iterator<Item = u32>>(
+        &self,
+        rows: impl Fn() -> I,
+        (crowds, key): (&Crowds, u128),
+        extent: Extent,
+        visible: impl Fn(DocId) -> bool,
+        ids: &mut Vec<DocId>,
+    ) {
+        let id = |row| self.base + u64::from(row);
+        let newest = rows().map(id).filter(|id| visible(*id));
+        if extent == Extent::All {
+            return ids.extend(newest);
+        }
+        let before = ids.len();
+        ids.extend(newest.take(MAX_CANDIDATES + 1));
+        if ids.len() - before <= MAX_CANDIDATES {
+            return;
+        }
+        let first = |rows: &[u32]| -> Vec<DocId> {
+            let ids = rows.iter().map(|row| id(*row));
+            ids.filter(|id| visible(*id)).take(OLDEST).collect()
+        };
+        let mut crowds = crowds.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = crowds.entry(key).or_default();
+        let mut oldest = first(known);
+        if oldest.len() < OLDEST {
+            // None were known, or many were deleted.
+            known.clear();
+            known.extend(rows());
+            known.reverse();
+            oldest = first(known);
+        }
+        drop(crowds);
+        // Of the newest some leave their places to the oldest.
+        ids.truncate(before + MAX_CANDIDATES - oldest.len());
+        ids.extend(oldest);
     }
 
     /// The rows with this key, newest first; all but the newest are deleted.

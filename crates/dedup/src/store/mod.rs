@@ -13,6 +13,7 @@ mod memtable;
 mod names;
 mod open;
 mod options;
+mod proposals;
 mod resident;
 mod segment;
 mod snapshot;
@@ -33,6 +34,7 @@ use crate::policy::{Neighbour, Verdict};
 use crate::record::{DocId, Document, Record};
 
 pub use self::options::Options;
+pub use self::proposals::MAX_CANDIDATES;
 pub(crate) use self::segment::blocks::Checked;
 pub use self::snapshot::{Report, Snapshot};
 
@@ -193,7 +195,8 @@ impl Store {
     }
 
     /// All stored documents that `document` duplicates by the policy, best first: equal text, then
-    /// by similarity, distance and age.
+    /// by similarity, distance and age. All are found, where a decision looks at [`MAX_CANDIDATES`] of equal
+    /// ones.
     ///
     /// # Errors
     /// [`Error::Corrupt`] from a segment.
@@ -243,7 +246,7 @@ impl Store {
     /// # Complexity
     /// That of [`near`](Self::near) and of 16 look-ups of bands where the document has a sketch, or of one
     /// look-up in memory while fingerprints are [resident](Options::resident_bytes); comparing evidence
-    /// with each document found. The insertion is amortised over merges: each document is written once
+    /// with each document found, of equal ones with at most [`MAX_CANDIDATES`]. The insertion is amortised over merges: each document is written once
     /// for each doubling or so of the store.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =

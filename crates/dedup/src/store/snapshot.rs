@@ -1,4 +1,5 @@
 use super::keys::Key;
+use super::proposals::Extent;
 use super::view::{View, read};
 use crate::Fingerprint;
 use crate::error::Result;
@@ -61,9 +62,10 @@ impl Snapshot {
     /// # Errors
     /// See [`id_of`](Self::id_of).
     pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
-        let proposed = self.view.propose_from_segments(std::slice::from_ref(document))?;
+        let proposed =
+            self.view.propose_from_segments(std::slice::from_ref(document), Extent::All)?;
         let proposed = proposed.into_iter().next().unwrap_or_default();
-        Ok(self.view.matches(document, proposed)?.0)
+        Ok(self.view.matches(document, proposed, Extent::All)?.0)
     }
 
     /// See [`Store::near`](crate::Store::near).
@@ -86,7 +88,7 @@ impl Snapshot {
         queries: &[Fingerprint],
         mut visit: impl FnMut(usize, DocId, u32),
     ) -> Result<()> {
-        self.view.near_many(queries, |number, id, distance, _| visit(number, id, distance))
+        self.view.near_many(queries, |number, id, near| visit(number, id, near.distance))
     }
 
     pub(super) fn check(&self) -> Result<Report> {

@@ -7,12 +7,14 @@ use super::columns::Row;
 use super::deleted::Deleted;
 use super::keys::{Key, KeyHasher};
 use super::memtable::Memtable;
+use super::proposals::{Candidate, Extent, trim};
 use super::resident::Resident;
 use super::segment::Segment;
 use crate::Fingerprint;
 use crate::error::Result;
 use crate::policy::{Level, Neighbour, Policy, Side};
 use crate::record::{DocId, Document, Record};
+use crate::tables::Near;
 
 /// A memtable that its writer appends to while others read.
 pub(crate) type Shared = Arc<RwLock<Memtable>>;
@@ -42,14 +44,6 @@ pub(crate) struct View {
 
 /// So many look-ups are asked for ahead.
 const AHEAD: usize = 32;
-
-/// A document that something proposes as a duplicate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Candidate {
-    id: DocId,
-    level: Level,
-    table: Option<usize>,
-}
 
 impl View {
     fn memtables(&self) -> impl Iterator<Item = &Shared> {
@@ -118,30 +112,45 @@ impl View {
         Ok(None)
     }
 
-    /// Documents within the distance of each query: number of the query, document, distance.
+    /// Documents within the distance of each query: number of the query, document, how near it is.
     pub(crate) fn near_many(
         &self,
         queries: &[Fingerprint],
-        mut visit: impl FnMut(usize, DocId, u32, usize),
+        mut visit: impl FnMut(usize, DocId, Near),
     ) -> Result<()> {
+        let all = Extent::All;
         if let Some(resident) = &self.resident {
             for (numbers, queries) in (0..).step_by(AHEAD).zip(queries.chunks(AHEAD)) {
                 let table = read(resident);
                 table.prefetch(queries);
                 drop(table);
                 for (number, &query) in (numbers..).zip(queries) {
-                    self.near_in_resident(resident, query, &mut |id, distance, table| {
-                        visit(number, id, distance, table);
-                    })?;
+                    let visit = &mut |id, near| visit(number, id, near);
+                    self.near_in_resident(resident, query, all, visit)?;
                 }
             }
             return Ok(());
         }
-        self.near_in_segments(queries, &mut visit)?;
+        self.near_in_segments(queries, all, &mut visit)?;
         for (number, &query) in queries.iter().enumerate() {
-            self.near_in_memtables(query, |id, distance, table| visit(number, id, distance, table));
+            self.near_in_memtables(query, all, |id, near| visit(number, id, near));
         }
         Ok(())
+    }
+
+    /// Appends the documents that a segment's rows are.
+    fn take_rows(
+        &self,
+        segment: &Segment,
+        rows: &mut dyn DoubleEndedIterator<Item = Result<u32>>,
+        extent: Extent,
+        ids: &mut Vec<DocId>,
+    ) -> Result<()> {
+        let visible = rows.filter_map(|row| match row.and_then(|row| segment.id(row)) {
+            Ok(id) => self.visible(id).then_some(Ok(id)),
+            Err(error) => Some(Err(error)),
+        });
+        extent.take(visible, ids)
     }
 
     /// Whether the fingerprint itself is not there.
@@ -149,7 +158,8 @@ impl View {
         &self,
         resident: &RwLock<Resident>,
         query: Fingerprint,
-        visit: &mut dyn FnMut(DocId, u32, usize),
+        extent: Extent,
+        visit: &mut dyn FnMut(DocId, Near),
     ) -> Result<bool> {
         let (mut found, mut new) = (Vec::new(), true);
         read(resident).near_each(query, |near| {
@@ -159,20 +169,15 @@ impl View {
         for near in found {
             let mut ids = Vec::new();
             for segment in self.segments.iter() {
-                let mut rows = Vec::new();
-                segment.rows_of(near.fingerprint, |row| rows.push(row))?;
-                for row in rows {
-                    ids.push(segment.id(row)?);
-                }
+                let mut rows = segment.rows_of(near.fingerprint)?;
+                self.take_rows(segment, &mut rows, extent, &mut ids)?;
             }
             for table in self.memtables() {
-                let table = read(table);
-                ids.extend(table.rows_of(near.fingerprint).map(|row| table.base + u64::from(row)));
+                let visible = |id| self.visible(id);
+                read(table).take_of(near.fingerprint, extent, visible, &mut ids);
             }
             // Not under a lock: the visitor may be the caller's, and may come back to the store.
-            for id in ids.into_iter().filter(|id| self.visible(*id)) {
-                visit(id, near.distance, near.table);
-            }
+            ids.into_iter().for_each(|id| visit(id, near));
         }
         Ok(new)
     }
@@ -180,37 +185,36 @@ impl View {
     fn near_in_segments(
         &self,
         queries: &[Fingerprint],
-        visit: &mut dyn FnMut(usize, DocId, u32, usize),
+        extent: Extent,
+        visit: &mut dyn FnMut(usize, DocId, Near),
     ) -> Result<()> {
+        let mut ids = Vec::new();
         for segment in self.segments.iter() {
-            let mut error = None;
-            segment.near_many(queries, |query, row, near| match segment.id(row) {
-                Ok(id) if self.visible(id) => visit(query, id, near.distance, near.table),
-                Ok(_) => {}
-                Err(found) => error = Some(found),
+            segment.near_many(queries, |query, near, rows| {
+                self.take_rows(segment, rows, extent, &mut ids)?;
+                ids.drain(..).for_each(|id| visit(query, id, near));
+                Ok(())
             })?;
-            if let Some(error) = error {
-                return Err(error);
-            }
         }
         Ok(())
     }
 
-    fn near_in_memtables(&self, query: Fingerprint, mut visit: impl FnMut(DocId, u32, usize)) {
+    fn near_in_memtables(
+        &self,
+        query: Fingerprint,
+        extent: Extent,
+        mut visit: impl FnMut(DocId, Near),
+    ) {
         // The visitor may be the caller's, and may come back to the store: not under the lock.
-        let mut found = Vec::new();
+        let (mut found, mut ids) = (Vec::new(), Vec::new());
         for table in self.memtables() {
             let table = read(table);
             table.near_each(query, |near| {
-                let rows = table.rows_of(near.fingerprint).map(|row| table.base + u64::from(row));
-                found.extend(rows.map(|id| (id, near.distance, near.table)));
+                table.take_of(near.fingerprint, extent, |id| self.visible(id), &mut ids);
+                found.extend(ids.drain(..).map(|id| (id, near)));
             });
         }
-        for (id, distance, table) in found {
-            if self.visible(id) {
-                visit(id, distance, table);
-            }
-        }
+        found.into_iter().for_each(|(id, near)| visit(id, near));
     }
 
     /// Asks for the lines that a batch's offers will read, while the segments are looked through.
@@ -241,6 +245,7 @@ impl View {
     pub(crate) fn propose_from_segments(
         &self,
         documents: &[Document<'_>],
+        extent: Extent,
     ) -> Result<Vec<Vec<Candidate>>> {
         let mut found: Vec<Vec<Candidate>> = vec![Vec::new(); documents.len()];
         if self.segments.is_empty() {
@@ -248,21 +253,19 @@ impl View {
         }
         if self.resident.is_none() {
             let queries: Vec<Fingerprint> = documents.iter().map(|d| d.fingerprint).collect();
-            self.near_in_segments(&queries, &mut |number, id, _, table| {
-                if let Some(found) = found.get_mut(number) {
-                    found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
-                }
+            self.near_in_segments(&queries, extent, &mut |number, id, near| {
+                found.get_mut(number).into_iter().for_each(|found| found.push(by_near(id, near)));
             })?;
         }
+        let mut ids = Vec::new();
         for (document, found) in documents.iter().zip(&mut found) {
             for segment in self.segments.iter() {
                 if let Some(digest) = document.digest {
-                    for row in segment.rows_of_digest(digest)? {
-                        let id = segment.id(row)?;
-                        found.push(Candidate { id, level: Level::Text, table: None });
-                    }
+                    let mut rows = segment.rows_of_digest(digest)?;
+                    self.take_rows(segment, &mut rows, extent, &mut ids)?;
                 }
             }
+            found.extend(ids.drain(..).map(by_digest));
             let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
                 continue;
             };
@@ -274,7 +277,7 @@ impl View {
                     for row in rows {
                         let id = segment.id(row)?;
                         if left > 0 && self.visible(id) {
-                            found.push(Candidate { id, level: Level::Sketch, table: Some(number) });
+                            found.push(by_band(id, number));
                             left -= 1;
                         }
                     }
@@ -288,26 +291,24 @@ impl View {
     fn propose_from_memory(
         &self,
         document: &Document<'_>,
+        extent: Extent,
         found: &mut Vec<Candidate>,
     ) -> Result<bool> {
-        let mut propose = |id, _, table| {
-            found.push(Candidate { id, level: Level::Hamming, table: Some(table) });
-        };
+        let fingerprint = document.fingerprint;
+        let mut propose = |id, near| found.push(by_near(id, near));
         let new = match &self.resident {
-            Some(resident) => {
-                self.near_in_resident(resident, document.fingerprint, &mut propose)?
-            }
+            Some(resident) => self.near_in_resident(resident, fingerprint, extent, &mut propose)?,
             None => {
-                self.near_in_memtables(document.fingerprint, propose);
+                self.near_in_memtables(fingerprint, extent, propose);
                 false
             }
         };
         if let Some(digest) = document.digest {
+            let mut ids = Vec::new();
             for table in self.memtables() {
-                let table = read(table);
-                let ids = table.rows_of_digest(digest).map(|row| table.base + u64::from(row));
-                found.extend(ids.map(|id| Candidate { id, level: Level::Text, table: None }));
+                read(table).take_of_digest(digest, extent, |id| self.visible(id), &mut ids);
             }
+            found.extend(ids.into_iter().map(by_digest));
         }
         let Some(sketch) = document.sketch.filter(|_| !self.policy.hamming_only) else {
             return Ok(new);
@@ -323,22 +324,38 @@ impl View {
             }
             ids.sort_unstable();
             let ids = ids.into_iter().filter(|id| self.visible(*id)).take(left);
-            found.extend(ids.map(|id| Candidate { id, level: Level::Sketch, table: Some(number) }));
+            found.extend(ids.map(|id| by_band(id, number)));
         }
         Ok(new)
     }
 
-    /// All documents that this one duplicates by the policy, best first, given what the segments
+    /// All that is proposed for a document, given what the segments propose; and whether its fingerprint is
+    /// surely not among those that are resident.
+    pub(super) fn proposed(
+        &self,
+        document: &Document<'_>,
+        mut found: Vec<Candidate>,
+        extent: Extent,
+    ) -> Result<(Vec<Candidate>, bool)> {
+        let new = self.propose_from_memory(document, extent, &mut found)?;
+        if extent == Extent::Few {
+            trim(&mut found);
+        }
+        Ok((found, new))
+    }
+
+    /// The documents that this one duplicates by the policy, best first, given what the segments
     /// propose; and whether its fingerprint is surely not among those that are resident.
     pub(crate) fn matches(
         &self,
         document: &Document<'_>,
-        mut found: Vec<Candidate>,
+        found: Vec<Candidate>,
+        extent: Extent,
     ) -> Result<(Vec<Neighbour>, bool)> {
         if document.tokens == 0 {
             return Ok((Vec::new(), false));
         }
-        let new = self.propose_from_memory(document, &mut found)?;
+        let (mut found, new) = self.proposed(document, found, extent)?;
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
@@ -350,7 +367,7 @@ impl View {
             numbers: document.numbers,
         };
         let mut matches = Vec::new();
-        for Candidate { id, level, table } in found {
+        for Candidate { id, level, table, .. } in found {
             let neighbour = self.evidence(id, |row| {
                 let other = Side {
                     sketch: row.sketch.as_ref(),
@@ -384,4 +401,17 @@ impl View {
         });
         Ok((matches, new))
     }
+}
+
+fn by_near(id: DocId, near: Near) -> Candidate {
+    let bits = near.fingerprint.bits();
+    Candidate { id, level: Level::Hamming, table: Some(near.table), bits }
+}
+
+const fn by_digest(id: DocId) -> Candidate {
+    Candidate { id, level: Level::Text, table: None, bits: 0 }
+}
+
+const fn by_band(id: DocId, band: usize) -> Candidate {
+    Candidate { id, level: Level::Sketch, table: Some(band), bits: 0 }
 }

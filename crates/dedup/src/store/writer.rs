@@ -10,9 +10,10 @@ use super::journal::{Batch, Journal, Kind};
 use super::keys::Key;
 use super::manifest::Manifest;
 use super::memtable::Memtable;
+use super::proposals::{Candidate, Extent};
 use super::resident::{New, Resident};
 use super::segment::build::MAX_ROWS;
-use super::view::{Candidate, View, read};
+use super::view::{View, read};
 use super::{MAX_KEY, Options};
 use crate::Layout;
 use crate::dir::Directory;
@@ -123,7 +124,7 @@ impl Writer {
             let key = |document: &Document<'a>| Key::new(document.key, &self.view.hasher);
             let keys: Vec<Key<'_>> = documents.iter().map(key).collect();
             self.view.prefetch(documents, &keys);
-            let proposed = self.view.propose_from_segments(documents)?;
+            let proposed = self.view.propose_from_segments(documents, Extent::Few)?;
             for ((document, key), proposed) in documents.iter().zip(&keys).zip(proposed) {
                 verdicts.push(self.decide(document, key, proposed, options)?);
             }
@@ -142,7 +143,7 @@ impl Writer {
         if !new && let Some(id) = self.id_of_known(key)? {
             return Ok(Verdict::Known(id));
         }
-        let (matches, fingerprint) = self.view.matches(document, proposed)?;
+        let (matches, fingerprint) = self.view.matches(document, proposed, Extent::Few)?;
         let best = matches.into_iter().next();
         let new = New { key: new, fingerprint };
         let id = self.insert_new(document, key.hash, best.map(|best| best.id), new, options)?;

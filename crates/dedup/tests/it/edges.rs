@@ -137,6 +137,30 @@ fn many_equal_documents_are_checked_in_linear_time() {
 }
 
 #[test]
+fn many_pages_of_equal_text_under_different_names_are_offered_in_linear_time() {
+    for resident_bytes in [0, 64 << 20] {
+        let options = Options { memtable_documents: 20_000, resident_bytes, ..Options::default() };
+        let store = Store::in_memory(options).unwrap();
+        let started = std::time::Instant::now();
+        for number in 0..50_000u64 {
+            let key = number.to_le_bytes();
+            let document = Document {
+                digest: Some([7; 16]),
+                tokens: 30,
+                names: [number + 1; 2],
+                ..Document::new(&key, fingerprint(1))
+            };
+            assert_eq!(store.offer(&document).unwrap(), Verdict::New(number));
+            if number % 1000 == 0 {
+                store.commit(b"").unwrap();
+            }
+        }
+        // Each against each would be minutes.
+        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    }
+}
+
+#[test]
 fn a_visitor_may_use_the_store() {
     let store = Store::in_memory(options()).unwrap();
     insert(&store, 0..30);

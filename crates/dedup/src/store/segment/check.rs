@@ -92,13 +92,14 @@ impl Segment {
                 return others();
             }
             let mut right = true;
-            self.documents_at(place, |row| {
+            for row in self.documents_at(place)? {
+                let row = row?;
                 let number = row as usize;
                 right &= rows.holds(row)
                     && columns.flags(number) & INDEXED != 0
                     && columns.fingerprint(number) == fingerprint
                     && rows.add(row);
-            })?;
+            }
             if !right {
                 return others();
             }

@@ -177,11 +177,15 @@ impl Segment {
         Ok(self.footer.ids.start + u64::from(relative))
     }
 
-    /// Calls `visit` with the number of a query, a row and how near it is.
+    /// Calls `visit` with the number of a query, a near fingerprint and its rows, in ascending order.
     pub(crate) fn near_many(
         &self,
         queries: &[Fingerprint],
-        mut visit: impl FnMut(usize, u32, Near),
+        mut visit: impl FnMut(
+            usize,
+            Near,
+            &mut dyn DoubleEndedIterator<Item = Result<u32>>,
+        ) -> Result<()>,
     ) -> Result<()> {
         if self.tables.is_empty() {
             return Ok(());
@@ -199,35 +203,38 @@ impl Segment {
             let place = place.ok_or_else(|| {
                 self.data.corrupt(0, "a fingerprint of one table is missing in the first")
             })?;
-            self.documents_at(place, |row| visit(query, row, near))?;
+            visit(query, near, &mut self.documents_at(place)?)?;
         }
         Ok(())
     }
 
-    /// Calls `visit` with the rows that have exactly this fingerprint and are in the tables.
-    pub(crate) fn rows_of(&self, fingerprint: Fingerprint, visit: impl FnMut(u32)) -> Result<()> {
-        if self.tables.is_empty() {
-            return Ok(());
-        }
-        match self.tables.rank_checked(fingerprint, &self.data)? {
-            Some(place) => self.documents_at(place, visit),
-            None => Ok(()),
-        }
+    /// The rows that have exactly this fingerprint and are in the tables, in ascending order.
+    pub(crate) fn rows_of(
+        &self,
+        fingerprint: Fingerprint,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<u32>> + '_> {
+        let place = match self.tables.is_empty() {
+            true => None,
+            false => self.tables.rank_checked(fingerprint, &self.data)?,
+        };
+        let rows = place.map(|place| self.documents_at(place)).transpose()?;
+        Ok(rows.into_iter().flatten())
     }
 
-    /// The rows of the fingerprint at a place of the first table.
-    fn documents_at(&self, place: usize, mut visit: impl FnMut(u32)) -> Result<()> {
+    /// The rows of the fingerprint at a place of the first table, in ascending order.
+    fn documents_at(
+        &self,
+        place: usize,
+    ) -> Result<impl DoubleEndedIterator<Item = Result<u32>> + '_> {
         let row = self.word(&self.footer.documents, place)?;
-        if row & LISTED == 0 {
-            visit(row);
-            return Ok(());
-        }
-        let at = (row & !LISTED) as usize;
-        let count = self.word(&self.footer.lists, at)? as usize;
-        for place in at + 1..=at + count {
-            visit(self.word(&self.footer.lists, place)?);
-        }
-        Ok(())
+        let (section, places) = if row & LISTED == 0 {
+            (&self.footer.documents, place..place + 1)
+        } else {
+            let at = (row & !LISTED) as usize;
+            let count = self.word(&self.footer.lists, at)? as usize;
+            (&self.footer.lists, at + 1..at + 1 + count)
+        };
+        Ok(places.map(move |place| self.word(section, place)))
     }
 
     fn word(&self, section: &Range<usize>, place: usize) -> Result<u32> {
@@ -239,23 +246,27 @@ impl Segment {
         Ok(u32::from_le_bytes(four))
     }
 
-    pub(crate) fn rows_of_digest(&self, digest: [u8; 16]) -> Result<Vec<u32>> {
-        let mut rows = Vec::new();
-        let key = digest_key(digest);
-        self.footer.by_digest.get(&self.data, 0, key, |row| rows.push(row))?;
-        let mut equal = Vec::new();
-        for row in rows {
-            self.touch_field(Column::Flags, row as usize)?;
-            self.touch_field(Column::Digest, row as usize)?;
-            if self.columns_untouched().digest(row as usize) == Some(digest) {
-                equal.push(row);
-            }
-        }
-        Ok(equal)
+    /// The rows with this digest that are in the tables, in ascending order.
+    pub(crate) fn rows_of_digest(
+        &self,
+        digest: [u8; 16],
+    ) -> Result<impl DoubleEndedIterator<Item = Result<u32>> + '_> {
+        let rows = self.footer.by_digest.get(&self.data, 0, digest_key(digest))?;
+        Ok(rows.filter_map(move |row| match self.digest(row as usize) {
+            Ok(found) => (found == Some(digest)).then_some(Ok(row)),
+            Err(error) => Some(Err(error)),
+        }))
+    }
+
+    fn digest(&self, row: usize) -> Result<Option<[u8; 16]>> {
+        self.touch_field(Column::Flags, row)?;
+        self.touch_field(Column::Digest, row)?;
+        Ok(self.columns_untouched().digest(row))
     }
 
     pub(crate) fn rows_of_band(&self, band: u64, visit: impl FnMut(u32)) -> Result<()> {
-        self.footer.by_band.get(&self.data, (band >> 32) as u32, band as u32, visit)
+        self.footer.by_band.get(&self.data, (band >> 32) as u32, band as u32)?.for_each(visit);
+        Ok(())
     }
 
     /// Asks for the line that the look-up of a key reads first, or second.

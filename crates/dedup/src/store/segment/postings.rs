@@ -122,21 +122,16 @@ impl Postings {
         Ok(())
     }
 
-    /// Calls `visit` with the rows of a key, in ascending order.
-    pub(crate) fn get(
+    /// The rows of a key, in ascending order.
+    pub(crate) fn get<'a>(
         &self,
-        data: &Checked,
+        data: &'a Checked,
         group: u32,
         key: u32,
-        mut visit: impl FnMut(u32),
-    ) -> Result<()> {
-        for entry in self.bucket_of(data, group, key)? {
-            let entry = u64::from_le_bytes(*entry);
-            if (entry >> 32) as u32 == key {
-                visit(entry as u32);
-            }
-        }
-        Ok(())
+    ) -> Result<impl DoubleEndedIterator<Item = u32> + use<'a>> {
+        let entries = self.bucket_of(data, group, key)?.iter();
+        let entries = entries.map(|entry| u64::from_le_bytes(*entry));
+        Ok(entries.filter(move |entry| (entry >> 32) as u32 == key).map(|entry| entry as u32))
     }
 
     /// The entries of a key's bucket.
