@@ -8,7 +8,7 @@ use crate::declared::Declared;
 use crate::evidence::Witness;
 use crate::lang::{Sample, stopwords};
 use crate::model::model;
-use crate::parse::{ParseLimits, Truncation, parse, parse_as};
+use crate::parse::{ParseLimits, Truncation, is_xml, parse, parse_as};
 use crate::scan::scan;
 use crate::title::{heading_of, main_heading};
 use crate::tokens::{Features, features};
@@ -189,10 +189,7 @@ impl Document {
 /// Linear in the body, within `limits`.
 pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
-    let (html, truncated) = match content_type.is_some_and(|kind| kind.contains("xhtml")) {
-        true => parse_as(&text, &limits.parse, true),
-        false => parse(&text, &limits.parse),
-    };
+    let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
     let mut page = blocks::collect(&html, limits);
     // The tree is most of what a page takes.
     drop(html);
@@ -241,6 +238,10 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     Document { language, charset: encoding.name(), charset_source, truncated, ..document }
 }
 
+fn is_xhtml(content_type: Option<&str>, text: &str) -> bool {
+    content_type.is_some_and(|kind| kind.contains("xhtml")) || is_xml(text)
+}
+
 /// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
 /// directives. It has no text and no blocks.
 ///
@@ -248,7 +249,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
 /// Linear in the body, within `limits`; no tree is built.
 pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
-    let (declared, title, truncated) = scan(&text, limits);
+    let (declared, title, truncated) = scan(&text, limits, is_xhtml(content_type, &text));
     let title = one_line(&title, limits);
     let document = declare(&base_of(base, &declared, limits), declared, limits);
     Document { title, charset: encoding.name(), charset_source, truncated, ..document }

@@ -80,12 +80,23 @@ const CLOSED: [&str; 17] = [
     "b", "em", "strong", "td", "th", "li",
 ];
 
-/// Parses until the end or the first limit; what was parsed until then is the tree.
+/// [`parse_as`] what the text says of itself.
 pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncation>) {
-    parse_as(text, limits, text.trim_start().starts_with("<?xml"))
+    parse_as(text, limits, is_xml(text))
 }
 
-/// The same; in XHTML `<script src="x"/>` is all of it.
+/// Whether a text says itself that it is XHTML.
+pub(crate) fn is_xml(text: &str) -> bool {
+    text.trim_start().starts_with("<?xml")
+}
+
+/// Whether XHTML ends an element with this tag, where HTML would wait for its end.
+pub(crate) fn is_closed(tag: &Tag) -> bool {
+    tag.self_closing && tag.kind == TagKind::StartTag && CLOSED.contains(&&*tag.name)
+}
+
+/// Parses until the end or the first limit; what was parsed until then is the tree. In XHTML (`xml`)
+/// `<script src="x"/>` is all of it.
 pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Option<Truncation>) {
     let sink = CappedSink {
         inner: HtmlTreeSink::new(Html::new_document()),
@@ -180,8 +191,7 @@ impl Gate<'_> {
         if let Token::TagToken(tag) = &mut token {
             // Here too, for the builder compares formatting elements by their attributes.
             tag.attrs.truncate(self.limits.max_attributes);
-            let whole = self.xml && tag.self_closing && tag.kind == TagKind::StartTag;
-            if whole && CLOSED.contains(&&*tag.name) {
+            if self.xml && is_closed(tag) {
                 let attrs = Vec::new();
                 end =
                     Some(Tag { kind: TagKind::EndTag, self_closing: false, attrs, ..tag.clone() });

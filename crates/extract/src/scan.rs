@@ -14,23 +14,32 @@ use crate::document::Limits;
 use crate::feed::{Feed, Raw};
 use crate::foreign::Foreign;
 use crate::leap::leap;
-use crate::parse::Truncation;
+use crate::parse::{Truncation, is_closed};
 
 /// Between two pieces of input the limits are looked at.
 const PIECE: usize = 65_536;
 
-/// Reads what the tags of a page declare, and its title.
+/// Reads what the tags of a page declare, and its title. In XHTML (`xml`) `<script src="x"/>` is all of it.
 ///
 /// # Complexity
 /// Linear in the text. Nesting costs nothing, for no tree is built.
-pub(crate) fn scan(text: &str, limits: &Limits) -> (Declared, String, Option<Truncation>) {
-    read(text, limits, true)
+pub(crate) fn scan(
+    text: &str,
+    limits: &Limits,
+    xml: bool,
+) -> (Declared, String, Option<Truncation>) {
+    read(text, limits, xml, true)
 }
 
 /// `leaps` from one tag that matters to the next.
-fn read(text: &str, limits: &Limits, leaps: bool) -> (Declared, String, Option<Truncation>) {
+fn read(
+    text: &str,
+    limits: &Limits,
+    xml: bool,
+    leaps: bool,
+) -> (Declared, String, Option<Truncation>) {
     let feed = Feed::new(text);
-    let sink = Sink { feed: &feed, seen: RefCell::default(), limits, leaps };
+    let sink = Sink { feed: &feed, seen: RefCell::default(), limits, xml, leaps };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let started = Instant::now();
     let mut truncated = None;
@@ -62,6 +71,7 @@ struct Sink<'a> {
     feed: &'a Feed<'a>,
     seen: RefCell<Seen>,
     limits: &'a Limits,
+    xml: bool,
     leaps: bool,
 }
 
@@ -103,7 +113,8 @@ impl Sink<'_> {
         let mut seen = self.seen.borrow_mut();
         let start = tag.kind == TagKind::StartTag;
         let foreign = seen.foreign.tag(tag);
-        let open = start && !(foreign && tag.self_closing);
+        let closed = self.xml && is_closed(tag);
+        let open = start && !closed && !(foreign && tag.self_closing);
         match tag.name {
             local_name!("title") => seen.in_title = open && seen.title.is_empty(),
             local_name!("noscript") if open => seen.noscript += 1,
@@ -120,7 +131,7 @@ impl Sink<'_> {
             found.map(|attribute| &*attribute.value)
         };
         seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
-        let raw = raw(&tag.name).filter(|_| !foreign);
+        let raw = raw(&tag.name).filter(|_| !foreign && !closed);
         if let (Some(skipped), Some(_)) = (Raw::of(tag), raw) {
             self.feed.skip(skipped);
         }
@@ -146,7 +157,7 @@ fn raw(name: &LocalName) -> Option<RawKind> {
 mod tests {
     use super::*;
     use crate::blocks::collect;
-    use crate::parse::parse;
+    use crate::parse::{parse, parse_as};
     use proptest::prelude::*;
 
     #[test]
@@ -172,7 +183,7 @@ mod tests {
             <svg/><style><a href=no></style><svg><font color=red><style><a href=no></style>"##;
         let limits = Limits { agent: "hapax".into(), ..Limits::default() };
         let tree = collect(&parse(page, &limits.parse).0, &limits);
-        let (declared, title, truncated) = scan(page, &limits);
+        let (declared, title, truncated) = scan(page, &limits, false);
         assert_eq!(title, tree.title);
         assert_eq!(truncated, None);
         let sorted = |mut declared: Declared| {
@@ -181,6 +192,17 @@ mod tests {
             declared
         };
         assert_eq!(sorted(declared), sorted(tree.declared));
+
+        let page = r#"<html><head><title/><script src="x"/><style/><link rel="canonical" href="/c"/>
+            <title>T</title></head><body><a name="top"/><iframe src="frame"/><a href="one">1</a>
+            <textarea/><noframes/><p/><a href="two">2</a><script>"<a href=no>"</script>
+            <svg><title/><a href="drawn"/><style/></svg><script/><a href="three">3</a></body></html>"#;
+        for xml in [false, true] {
+            let tree = collect(&parse_as(page, &limits.parse, xml).0, &limits);
+            let (declared, title, _) = scan(page, &limits, xml);
+            assert_eq!((title, declared.links.len() > 3), (tree.title, xml));
+            assert_eq!(sorted(declared), sorted(tree.declared), "XHTML: {xml}");
+        }
     }
 
     proptest! {
@@ -194,14 +216,16 @@ mod tests {
                 "<meta name=robots content=nofollow>", "<base href=/b/>", "<iframe src=f>", "</iframe>", "<div a=\"b\" c='d'e=f>",
                 "<link rel=canonical href=/c>", "<textarea>", "</textarea>", "<plaintext>", "<![CDATA[", "]]>", "<foreignObject>",
                 "<a href='q' rel=nofollow>", "<b>", "<table>", "<xmp>", "</xmp>", "<area href=z>", "<frame src=y>",
+                "<script/>", "<title/>", "<style/>", "<iframe src=f />",
             ]), 0..40),
             long in 0usize..2,
+            xml in any::<bool>(),
         ) {
             // Ends of pieces lie anywhere.
             let mut text = "<b> x</b>".repeat(long * 7281);
             text.extend(parts);
             let limits = Limits::default();
-            prop_assert_eq!(read(&text, &limits, true), read(&text, &limits, false), "{:?}", text);
+            prop_assert_eq!(read(&text, &limits, xml, true), read(&text, &limits, xml, false), "{:?}", text);
         }
     }
 
@@ -210,13 +234,13 @@ mod tests {
         let limits = Limits { max_links: 10, ..Limits::default() };
         let deep = "<div><a href=x>".repeat(200_000);
         let started = Instant::now();
-        let (declared, ..) = scan(&deep, &limits);
+        let (declared, ..) = scan(&deep, &limits, false);
         assert_eq!(declared.links.len(), 10);
         assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
-        let (declared, title, _) = scan("<title>never closed <a href=x>", &limits);
+        let (declared, title, _) = scan("<title>never closed <a href=x>", &limits, false);
         assert_eq!((declared.links.len(), title.as_str()), (0, "never closed <a href=x>"));
         for odd in ["<", "<a href", "<a href='", "<!--", "<script>", "<plaintext><a href=x>", ""] {
-            let _ = scan(odd, &limits);
+            let _ = scan(odd, &limits, false);
         }
     }
 }
