@@ -227,6 +227,7 @@ impl Gate<'_> {
 struct CappedSink {
     inner: HtmlTreeSink,
     nodes: Cell<usize>,
+    /// The last element that was put into the tree.
     last: Cell<Option<NodeId>>,
     /// Of all elements.
     attributes: Cell<usize>,
@@ -249,7 +250,10 @@ impl CappedSink {
 
     fn count(&self, child: &NodeOrText<NodeId>) {
         self.nodes.set(self.nodes.get() + 1);
-        if let NodeOrText::AppendNode(id) = child {
+        // A comment may stand at the top while elements stay open: only they tell how deep the tree is.
+        if let NodeOrText::AppendNode(id) = child
+            && self.inner.0.borrow().tree.get(*id).is_some_and(|node| node.value().is_element())
+        {
             self.last.set(Some(*id));
         }
     }
@@ -367,12 +371,16 @@ mod tests {
             })
             .collect();
         let few = format!("<p>{}", formatting(0, 400));
+        // Each piece ends with a comment at the top, and the next one goes on in the depth.
+        let (part, end) = ("<div>".repeat(3000), "</body><!---->");
+        let hidden = format!("{part}{}{end}", " ".repeat(PIECE - part.len() - end.len())).repeat(3);
         for (page, expected) in [
             ("<div>".repeat(64_000), Some(Truncation::Depth)),
             ("<ul><li>".repeat(64_000), Some(Truncation::Depth)),
             ("<br>".repeat(600_000), Some(Truncation::Nodes)),
             ("<p>text</p>".repeat(1000), None),
             (format!("<p>{}{}", formatting(0, 1000), "<p>x".repeat(2000)), Some(Truncation::Depth)),
+            (hidden, Some(Truncation::Depth)),
             (format!("{few}{}", "<p>x".repeat(3000)), Some(Truncation::Nodes)),
             (format!("{grown}{}", "<p>x".repeat(9000)), Some(Truncation::Depth)),
         ] {
