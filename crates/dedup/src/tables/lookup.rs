@@ -153,6 +153,12 @@ where
     }
 }
 
+/// How many threads are started where so many are asked for.
+fn workers(asked: usize) -> usize {
+    let at_once = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    asked.clamp(1, at_once)
+}
+
 impl Tables {
     /// Every stored fingerprint within the layout's distance, nearest first, then by value.
     ///
@@ -175,10 +181,10 @@ impl Tables {
         }
     }
 
-    /// [`near_many`](Self::near_many) on `threads` threads, each with its part of the queries; the
-    /// matches of each query, nearest first.
+    /// [`near_many`](Self::near_many) on `threads` threads, each with its part of the queries, but on no more
+    /// than the machine runs at once; the matches of each query, nearest first.
     pub fn near_parallel(&self, queries: &[Fingerprint], threads: usize) -> Vec<Vec<Near>> {
-        let each = queries.len().div_ceil(threads.max(1)).max(1);
+        let each = queries.len().div_ceil(workers(threads)).max(1);
         let part = |queries: &[Fingerprint]| {
             let mut found = vec![Vec::new(); queries.len()];
             self.near_many(queries, |number, near| {
@@ -202,21 +208,24 @@ impl Tables {
         })
     }
 
-    /// What queries find in all shards of one set, each looked up in on a thread of its own: what
-    /// [`near_parallel`](Self::near_parallel) of the whole tables gives. The shards may be of any
+    /// What queries find in all shards of one set, which are looked up in on as many threads as the machine
+    /// runs at once: what [`near_parallel`](Self::near_parallel) of the whole tables gives. The shards may be of any
     /// [`Shard`](super::Shard) numbers; what none of them holds is not found.
     pub fn near_sharded(shards: &[Self], queries: &[Fingerprint]) -> Vec<Vec<Near>> {
-        let part = |shard: &Self| {
+        let part = |shards: &[Self]| {
             let mut found = vec![Vec::new(); queries.len()];
-            shard.near_many(queries, |number, near| {
-                found.get_mut(number).into_iter().for_each(|found| found.push(near));
-            });
+            for shard in shards {
+                shard.near_many(queries, |number, near| {
+                    found.get_mut(number).into_iter().for_each(|found| found.push(near));
+                });
+            }
             found
         };
+        let each = shards.len().div_ceil(workers(shards.len())).max(1);
         let mut all = vec![Vec::new(); queries.len()];
         std::thread::scope(|scope| {
             let workers: Vec<_> =
-                shards.iter().map(|shard| scope.spawn(move || part(shard))).collect();
+                shards.chunks(each).map(|shards| scope.spawn(move || part(shards))).collect();
             for worker in workers {
                 let found: Vec<Vec<Near>> =
                     worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -149,6 +149,7 @@ fn shards_of_any_number_and_size_are_built_and_asked() {
     assert_eq!(parts.iter().map(Tables::len).sum::<usize>(), 500);
     let whole = Tables::build(&stored, &layout).near_parallel(&stored[..20], 2);
     assert_eq!(Tables::near_sharded(&parts, &stored[..20]), whole);
+    assert!(Tables::near_sharded(&[], &stored[..20]).iter().all(Vec::is_empty));
 }
 
 #[test]
@@ -219,4 +220,16 @@ fn radii_for_a_greater_distance_find_nothing_beyond_a_lower_one() {
             check(&layout, &stored, &queries);
         }
     }
+}
+
+#[test]
+fn no_more_threads_are_started_than_run_at_once() {
+    let stored = of(&(0..100_000).map(mix64).collect::<Vec<_>>());
+    let tables = Tables::build(&stored, &Layout::for_distance(3).unwrap());
+    // A thread a query would be a hundred thousand of them.
+    let found = tables.near_parallel(&stored, usize::MAX);
+    assert!(found.iter().zip(&stored).all(|(near, own)| near[0].fingerprint == *own));
+    let parts: Vec<Tables> =
+        (0..2_000).map(|_| Tables::build(&stored[..1], tables.layout())).collect();
+    assert_eq!(Tables::near_sharded(&parts, &stored[..1])[0].len(), 2_000);
 }
