@@ -222,7 +222,7 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
     loop {
         let name = journal::name(number);
         let path = dir.path().join(&name);
-        let mut bytes = dir.contents(&name).map_err(|error| missing(dir, &name, error))?;
+        let bytes = dir.contents(&name).map_err(|error| missing(dir, &name, error))?;
         let Some(after) = number.checked_add(1) else {
             let (path, what) = (path.clone(), "no journal has this number");
             return Err(Error::Corrupt { path, offset: 0, what });
@@ -235,11 +235,6 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         let expected = manifest.closed.map_or(0, |closed| closed.0);
         if begun && expected <= number {
             dir.remove(&journal::name(after)).map_err(Error::io(&next))?;
-        }
-        if last && number == 1 && bytes.len() < HEADER && manifest.closed.is_none() {
-            // Not even a header reached the disk: nothing was ever acknowledged.
-            drop(Journal::create(dir, number, None)?);
-            bytes = dir.contents(&name).map_err(Error::io(&path))?;
         }
         let at_least = manifest.closed.filter(|c| c.0 == number).map_or(0, |closed| closed.1);
         let mut failed = None;
