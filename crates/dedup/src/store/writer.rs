@@ -329,9 +329,13 @@ impl Writer {
             // One job at a time.
             return Ok(());
         }
+        self.usable()?;
+        // Until it has gone well: an error or a panic leaves files of which memory does not know.
+        self.poisoned = true;
         let mut job = self.freeze(journal, false, dir, options)?;
         job.resident = self.wants_resident(options);
         self.job = Some(job.spawn()?);
+        self.poisoned = false;
         Ok(())
     }
 

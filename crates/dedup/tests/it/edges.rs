@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hapax_dedup::{
-    Document, Error, Fingerprint, Layout, Lead, MemDirectory, Options, Sketch, Store, Verdict,
-    mix64,
+    Document, Error, Fingerprint, Layout, Lead, MemDirectory, Options, Sketch, Store,
+    Verdict, mix64,
 };
 
 use crate::hooked::{Hooked, Op};
@@ -57,6 +57,27 @@ fn a_panic_in_a_merge_loses_nothing() {
     let store = Store::open_in(Arc::new(memory), options()).unwrap();
     assert_eq!((store.len(), store.payload()), (60, b"frozen".to_vec()));
     store.check().unwrap();
+}
+
+#[test]
+fn a_panic_while_a_new_journal_is_begun_is_remembered() {
+    let panicking = Hooked::new(|op| {
+        let journal = matches!(op, Op::Create(name) if name == "journal-2");
+        assert!(!journal, "the folder panics");
+    });
+    let memory = panicking.memory.clone();
+    let store = Store::open_in(Arc::new(panicking), options()).unwrap();
+    insert(&store, 0..60);
+    let committed =
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| store.commit(b"full")));
+    assert!(committed.is_err(), "the panic is passed on");
+    let key = 99u64.to_le_bytes();
+    let refused = store.insert(&Document::new(&key, fingerprint(99)), None);
+    assert!(matches!(refused, Err(Error::Poisoned)));
+    assert!(matches!(store.commit(b"after"), Err(Error::Poisoned)));
+    drop(store);
+    let store = Store::open_in(Arc::new(memory), options()).unwrap();
+    assert_eq!((store.len(), store.payload()), (60, b"full".to_vec()));
 }
 
 #[test]
