@@ -258,8 +258,9 @@ impl Store {
     /// together. The verdicts are the same.
     ///
     /// # Errors
-    /// As [`offer`](Self::offer); of those before the one that failed, all but the last 31 are inserted, and
-    /// of these perhaps some: offered again they are [`Verdict::Known`].
+    /// As [`offer`](Self::offer). If one's key is too long, nothing is inserted. After another error all but the
+    /// last 31 of those before the one that failed are inserted, and of these perhaps some: offered again they are
+    /// [`Verdict::Known`].
     pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
         self.writer_with_room().offer(documents, &self.options)
     }

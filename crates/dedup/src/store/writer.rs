@@ -119,6 +119,10 @@ impl Writer {
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
+        // All or nothing: what can be seen beforehand is.
+        if let Some(long) = documents.iter().find(|document| document.key.len() > MAX_KEY) {
+            return Err(Error::KeyTooLong(long.key.len()));
+        }
         let mut verdicts = Vec::with_capacity(documents.len());
         for documents in documents.chunks(AT_ONCE) {
             let key = |document: &Document<'a>| Key::new(document.key, &self.view.hasher);

@@ -81,6 +81,19 @@ fn a_panic_while_a_new_journal_is_begun_is_remembered() {
 }
 
 #[test]
+fn of_a_batch_with_a_key_that_is_too_long_nothing_is_inserted() {
+    let store = Store::in_memory(options()).unwrap();
+    let long = vec![b'k'; hapax_dedup::MAX_KEY + 1];
+    let keys: Vec<[u8; 8]> = (0..100u64).map(u64::to_le_bytes).collect();
+    let mut documents: Vec<Document<'_>> =
+        keys.iter().map(|key| Document::new(key, fingerprint(1))).collect();
+    documents.push(Document::new(&long, fingerprint(2)));
+    let refused = store.offer_many(&documents).unwrap_err();
+    assert!(matches!(refused, Error::KeyTooLong(length) if length == long.len()), "{refused}");
+    assert!(store.is_empty());
+}
+
+#[test]
 fn a_store_may_be_dropped_while_a_merge_panics() {
     let panicking = Hooked::new(|op| {
         let segment = matches!(op, Op::Create(name) if name.starts_with("seg-"));
