@@ -20,7 +20,8 @@ use crate::tables::buffer::Buffer;
 /// One folder of flat files.
 ///
 /// What was written is durable after [`Output::sync`]; that a file exists, is renamed or removed is
-/// durable after [`Directory::sync`].
+/// durable after [`Directory::sync`]. To be read it need not be durable: what [`Output::write`] took is in
+/// [`contents`](Self::contents) at once, also while more is written.
 pub trait Directory: Send + Sync + fmt::Debug {
     /// What errors call the folder.
     fn path(&self) -> &Path;
@@ -49,7 +50,8 @@ pub trait Directory: Send + Sync + fmt::Debug {
     /// Those of the file system.
     fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>>;
 
-    /// The bytes of a file, mapped where that is possible.
+    /// The bytes of a file, mapped where that is possible. They stay readable as they are when the file is
+    /// written on, renamed, replaced or removed.
     ///
     /// # Errors
     /// Those of the file system; [`io::ErrorKind::NotFound`] if there is none.

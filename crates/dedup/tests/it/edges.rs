@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hapax_dedup::{
-    Document, Error, Fingerprint, Layout, Lead, MemDirectory, Options, Sketch, Store,
+    Directory, Document, Error, Fingerprint, Layout, Lead, MemDirectory, Options, Sketch, Store,
     Verdict, mix64,
 };
 
@@ -78,6 +78,28 @@ fn a_panic_while_a_new_journal_is_begun_is_remembered() {
     drop(store);
     let store = Store::open_in(Arc::new(memory), options()).unwrap();
     assert_eq!((store.len(), store.payload()), (60, b"full".to_vec()));
+}
+
+#[test]
+fn a_folder_that_does_not_give_back_what_was_written_is_noticed() {
+    // Of what is sorted for a segment, and of the segment itself.
+    for sorted in [true, false] {
+        let memory = MemDirectory::new();
+        let cut = memory.clone();
+        let forgetting = Hooked::on(memory, move |op| {
+            if let Op::Contents(name) = op
+                && name.ends_with(".tmp")
+                && name.contains(".tmp.") == sorted
+            {
+                drop(cut.append(name, 0).unwrap());
+            }
+        });
+        let options = Options { merge_bytes: 0, ..options() };
+        let store = Store::open_in(Arc::new(forgetting), options).unwrap();
+        insert(&store, 0..40);
+        let error = store.compact().unwrap_err();
+        assert!(error.to_string().contains("bytes were written, 0 can be read"), "{error}");
+    }
 }
 
 #[test]

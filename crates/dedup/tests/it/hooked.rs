@@ -12,6 +12,7 @@ pub(crate) enum Op<'a> {
     Create(&'a str),
     /// A file.
     Sync,
+    Contents(&'a str),
 }
 
 type Hook = Arc<dyn Fn(Op<'_>) + Send + Sync>;
@@ -24,7 +25,11 @@ pub(crate) struct Hooked {
 
 impl Hooked {
     pub(crate) fn new(hook: impl Fn(Op<'_>) + Send + Sync + 'static) -> Self {
-        Self { memory: MemDirectory::new(), hook: Arc::new(hook) }
+        Self::on(MemDirectory::new(), hook)
+    }
+
+    pub(crate) fn on(memory: MemDirectory, hook: impl Fn(Op<'_>) + Send + Sync + 'static) -> Self {
+        Self { memory, hook: Arc::new(hook) }
     }
 
     fn output(&self, out: Box<dyn Output>) -> Box<dyn Output> {
@@ -74,6 +79,7 @@ impl Directory for Hooked {
         Ok(self.output(self.memory.append(name, length)?))
     }
     fn contents(&self, name: &str) -> io::Result<Contents> {
+        (self.hook)(Op::Contents(name));
         self.memory.contents(name)
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::blocks::BlockWriter;
 use super::footer::{Footer, TableMeta};
 use super::postings::Writer;
-use super::sorting::{Spool, by_bucket};
+use super::sorting::{Spool, by_bucket, read_back};
 use crate::dir::{Contents, Directory};
 use crate::error::{Error, Result};
 use crate::record::DocId;
@@ -128,8 +128,7 @@ impl Plan<'_> {
                 Some(_) => None,
                 None => {
                     out.publish()?;
-                    let contents = dir.contents(name);
-                    Some(contents.map_err(Error::io(&dir.path().join(name)))?)
+                    Some(read_back(dir, name, out.position())?)
                 }
             };
             let shape = Shape::with_bits(first.lead, first.directory_bits, first.width < 8);

@@ -4,10 +4,11 @@
 //! What does not fit is gone through once more for each part that does, and a second output waits in
 //! a file.
 
+use std::io;
 use std::ops::Range;
 
 use super::blocks::BlockWriter;
-use crate::dir::{Directory, Output};
+use crate::dir::{Contents, Directory, Output};
 use crate::error::{Error, Result};
 use crate::tables::build;
 
@@ -198,8 +199,7 @@ impl<'a> Spool<'a> {
         let start = out.position() as usize;
         if self.file.is_some() {
             self.spill()?;
-            let path = self.dir.path().join(&self.name);
-            out.write(&self.dir.contents(&self.name).map_err(Error::io(&path))?)?;
+            out.write(&read_back(self.dir, &self.name, 4 * self.len)?)?;
         } else {
             out.write(&self.held)?;
         }
@@ -207,6 +207,17 @@ impl<'a> Spool<'a> {
         out.align()?;
         Ok(range)
     }
+}
+
+/// The bytes of a file of which so many were written a moment ago.
+pub(super) fn read_back(dir: &dyn Directory, name: &str, written: u64) -> Result<Contents> {
+    let path = dir.path().join(name);
+    let contents = dir.contents(name).map_err(Error::io(&path))?;
+    if contents.len() as u64 == written {
+        return Ok(contents);
+    }
+    let what = format!("{written} bytes were written, {} can be read", contents.len());
+    Err(Error::Io { path, source: io::Error::new(io::ErrorKind::UnexpectedEof, what) })
 }
 
 impl Drop for Spool<'_> {
