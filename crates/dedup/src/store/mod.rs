@@ -26,7 +26,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use self::compact::Ended;
 use self::journal::Journal;
-use self::writer::Writer;
+use self::writer::{PILED, Writer};
 use crate::Fingerprint;
 use crate::dir::{Directory, FsDirectory, Guard, MemDirectory};
 use crate::error::{Error, Result};
@@ -435,7 +435,7 @@ impl Store {
     /// The writer, for more documents. Who commits waits for merges sooner; this is for offers on
     /// other threads meanwhile.
     fn writer_with_room(&self) -> MutexGuard<'_, Writer> {
-        self.writer_once(|writer| writer.congested(3, &self.options))
+        self.writer_once(|writer| writer.congested(PILED, &self.options))
     }
 
     /// Writes what is durable but in memory only into a segment, so that the next open need not

@@ -14,6 +14,7 @@ use super::memtable::Memtable;
 use super::names::{MAX_NUMBER, Named};
 use super::resident::{New, Resident};
 use super::segment::Segment;
+use super::segment::build::MAX_ROWS;
 use super::view::{Shared, View};
 use super::writer::Writer;
 use super::{Options, Store, VERSION};
@@ -50,7 +51,8 @@ impl Store {
         let journal = Journal::resume(&*dir, last.number, last.length)?;
         dir.sync().map_err(Error::io(&path))?;
         writer.ids.commit();
-        Ok(Self {
+        let overflows = writer.overflows(&options);
+        let store = Self {
             options,
             dir,
             turn: Mutex::default(),
@@ -58,7 +60,12 @@ impl Store {
             journal: Mutex::new(journal),
             writer: Mutex::new(writer),
             _guard: guard,
-        })
+        };
+        if overflows {
+            // Killed again before the segment is written, it would have still more to read.
+            store.settle(false)?;
+        }
+        Ok(store)
     }
 }
 
@@ -277,6 +284,9 @@ fn apply(writer: &mut Writer, kind: Kind, payload: &[u8]) -> Result<bool> {
         Kind::Commit => writer.payload = payload.to_vec(),
         Kind::Record => match decode(payload) {
             Some((id, row)) if id == writer.view.end => {
+                if id - writer.base >= MAX_ROWS {
+                    return Err(Error::TooMany(id - writer.base));
+                }
                 let key = Key::new(row.key, &writer.view.hasher);
                 writer.remember(&row, key.hash, New::default());
             }

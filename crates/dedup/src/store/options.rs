@@ -51,8 +51,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// [`memtable_documents`](Self::memtable_documents), so that twice as many still fit: so far
-    /// memory may grow while a merge is under way.
+    /// [`memtable_documents`](Self::memtable_documents), at most so many that twice as many still fit: then who
+    /// commits waits for the merge under way.
     pub(crate) fn full_at(&self) -> usize {
         self.memtable_documents.min(MAX_MEMTABLE / 2)
     }
@@ -79,9 +79,10 @@ mod tests {
     use crate::store::segment::build::MAX_ROWS;
 
     #[test]
-    fn what_two_journals_hold_fits_into_one_segment() {
+    fn what_the_journals_hold_fits_into_one_segment() {
         let options = Options { memtable_documents: usize::MAX, ..Options::default() };
         assert_eq!(options.full_at(), 67_108_863, "as the documentation says");
+        // An open leaves less than the largest memtable in memory, and as much may be added before the next one.
         assert!(2 * options.full_at() <= MAX_MEMTABLE && 2 * MAX_MEMTABLE as u64 <= MAX_ROWS);
     }
 }

@@ -24,13 +24,17 @@ use crate::record::{DocId, Document, encode};
 /// So few documents are read from the journal at the next open as fast as from a segment.
 const FEW: usize = 4096;
 
+/// Who offers waits for a merge once memory holds so many times what it should.
+pub(super) const PILED: usize = 3;
+
 /// Offers of a batch whose look-ups are asked for together.
 const AT_ONCE: usize = 32;
 
 /// The room of a batch is kept for the next one up to so many bytes.
 const MAX_REUSED: usize = 4 << 20;
 
-/// A memtable takes no more: the next open reads two of them into one, which becomes a segment.
+/// A memtable takes no more before a commit. The next open reads what several journals hold into one, and makes
+/// a segment of that before anything is added if it is as much.
 pub(super) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
 
 #[derive(Debug)]
@@ -311,6 +315,14 @@ impl Writer {
     pub(super) fn is_full(&self, options: &Options) -> bool {
         let table = read(&self.view.active);
         table.rows() >= options.full_at() || table.bytes() >= options.memtable_bytes
+    }
+
+    /// Whether memory holds more than offers would be let put there while a merge is under way: a process was killed
+    /// time after time before its segment was written.
+    pub(super) fn overflows(&self, options: &Options) -> bool {
+        let (table, times) = (read(&self.view.active), PILED);
+        table.rows() >= options.full_at().saturating_mul(times).min(MAX_MEMTABLE)
+            || table.bytes() / times >= options.memtable_bytes
     }
 
     pub(super) fn worth_settling(&self) -> bool {

@@ -81,6 +81,26 @@ fn a_panic_while_a_new_journal_is_begun_is_remembered() {
 }
 
 #[test]
+fn kills_before_a_segment_is_written_do_not_add_up() {
+    let memory = MemDirectory::new();
+    for (round, numbers) in [0..60, 60..120, 120..180].into_iter().enumerate() {
+        let killed = Hooked::on(memory.clone(), |op| {
+            let segment = matches!(op, Op::Create(name) if name.starts_with("seg-"));
+            assert!(!segment, "killed");
+        });
+        let store = Store::open_in(Arc::new(killed), options()).unwrap();
+        assert_eq!((store.len(), store.segments().len()), (60 * round as u64, 0));
+        insert(&store, numbers);
+        store.commit(b"frozen").unwrap();
+    }
+    // Three memtables and more: they are a segment before anything is added.
+    let store = Store::open_in(Arc::new(memory), options()).unwrap();
+    assert_eq!(store.segments().iter().map(|(_, rows)| rows).sum::<u64>(), 180);
+    assert_eq!((store.len(), store.payload()), (180, b"frozen".to_vec()));
+    assert_eq!(store.check().unwrap().in_journal, 0);
+}
+
+#[test]
 fn a_folder_that_does_not_give_back_what_was_written_is_noticed() {
     // Of what is sorted for a segment, and of the segment itself.
     for sorted in [true, false] {
