@@ -130,6 +130,12 @@ fn a_file_is_held_against_the_tables_also_while_another_works_on_them() {
     assert_eq!(files(), before, "asking leaves no trace");
     drop(input);
     assert!(dedup.wait().unwrap().success());
+    // What is damaged cannot be asked; the page's own stages are shown all the same.
+    write(&bench.data().join("dedup/MANIFEST"), "no manifest");
+    let output = crawl().args(["explain", &near, "--data"]).arg(bench.data()).output().unwrap();
+    let said = text(&output.stdout);
+    assert_eq!(code(&output), 2, "{said}");
+    assert!(said.contains("verdict      not asked: ") && said.contains("fingerprint"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Links of a page that has no address: they are shown as they stand in it.
 
-use url::Url;
+use url::{Position, Url};
 
 /// Stands for the address that a page does not have. Links within its folders are relative ones; no page
 /// leads to a host of this name, and without a dot it is nobody's name.
@@ -19,12 +19,13 @@ pub(super) fn as_it_stands(link: &Url) -> String {
     else {
         return link.as_str().to_owned();
     };
-    if link.path().starts_with("/%00/") {
-        return base.make_relative(link).unwrap_or_default();
+    if !link.path().starts_with("/%00/") {
+        // From the root of whatever host it is.
+        return link[Position::BeforePath..].to_owned();
     }
-    // From the root of whatever host it is.
-    let tail = link.as_str().find(link.path()).and_then(|at| link.as_str().get(at..));
-    tail.unwrap_or_default().to_owned()
+    let relative = base.make_relative(link).unwrap_or_default();
+    // The page's own folder has no name from there.
+    if relative.starts_with('/') { format!(".{relative}") } else { relative }
 }
 
 #[cfg(test)]
@@ -37,6 +38,9 @@ mod tests {
         for link in [
             "b.html",
             "a/b?c=d#e",
+            "a/b/",
+            "./",
+            "../",
             "../b",
             "../../../../b",
             "/",

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::address::{as_it_stands, stand_in};
-use super::explain_verdict::ask;
+use super::explain_verdict::{Verdict, ask};
 use super::input::read;
 use super::print;
 use super::tables::read_only;
 use crate::args::ExplainArgs;
-use crate::exit::{BAD_INPUT, USAGE, coded};
+use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
 use crate::output::{self, escape, line, number};
 use crate::settings::Settings;
 
@@ -52,13 +52,22 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
 fn one(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let data = &args.data.data;
     let asked = settings.recipe.is_some();
-    let settings = settings.clone().or(crate::data::saved(data)?.unwrap_or_default().settings);
+    // A directory that cannot be read is told last: the page's own stages need none.
+    let (saved, unread) = match crate::data::saved(data) {
+        Ok(saved) => (saved.unwrap_or_default().settings, None),
+        Err(error) => (Settings::default(), Some(error)),
+    };
+    let settings = settings.clone().or(saved);
     let (policy, recipe) = (settings.policy()?, settings.recipe()?);
-    let tables = read_only(data, policy, recipe.name())?;
+    let tables = unread.map_or_else(|| read_only(data, policy, recipe.name()), Err);
     // Without a word of the caller's, the page is read as the tables ask for it.
-    let made = tables.as_ref().and_then(|(_, made)| Recipe::parse(made)).filter(|_| !asked);
-    let page = open(&args.first, args.url.first(), made.unwrap_or(recipe))?;
-    let verdict = ask(&page, tables.as_ref(), &settings, data)?;
+    let made = tables.as_ref().ok().and_then(|tables| Recipe::parse(&tables.as_ref()?.1));
+    let page = open(&args.first, args.url.first(), made.filter(|_| !asked).unwrap_or(recipe))?;
+    let verdict = tables.and_then(|tables| ask(&page, tables.as_ref(), &settings, data));
+    let (verdict, code) = verdict.map_or_else(
+        |error| (Verdict::not_asked(format!("{error:#}")), code_of(&error)),
+        |verdict| (verdict, COMPLETE),
+    );
     let text = if args.json {
         let mut row = page_json(&page, &policy);
         if let Some(object) = row.as_object_mut() {
@@ -69,7 +78,8 @@ fn one(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
         let stages = page_text(&page, &policy, shown(args));
         format!("{stages}{:<12} {}\n", "verdict", escape(&verdict.text))
     };
-    print(text.as_bytes())
+    print(text.as_bytes())?;
+    Ok(code)
 }
 
 /// Two pages beside each other.

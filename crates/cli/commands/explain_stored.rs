@@ -76,17 +76,16 @@ fn read(
     recipe: Recipe,
     entry: &Option<Discarded>,
 ) -> (Option<Page>, &'static str) {
-    let Some((document, basis)) = stored_page(&data.join("pages"), place, url) else {
+    let Some((document, _)) = stored_page(&data.join("pages"), place, url) else {
         return (None, "its record in pages/ cannot be read");
     };
     let equal = entry.as_ref().is_some_and(|entry| entry.level.as_deref() == Some("text"));
-    if equal && basis.text.is_empty() {
+    if equal && document.blocks.is_empty() {
         return (
             None,
             "of an equal text the archive keeps no second copy: explain the page it duplicates",
         );
     }
-    drop(basis);
     let page = Page {
         name: url.to_string(),
         bytes: usize::try_from(bytes).unwrap_or(usize::MAX),

@@ -19,7 +19,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn not_asked(why: String) -> Self {
+    pub(super) fn not_asked(why: String) -> Self {
         Self { json: json!({"verdict": null, "why": why}), text: format!("not asked: {why}") }
     }
 }
