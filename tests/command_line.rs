@@ -45,3 +45,33 @@ fn calibrate_goes_round_no_circle() {
     let row: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((row["pages"].as_u64(), row["unreadable"].as_u64()), (Some(3), Some(0)), "{row}");
 }
+
+/// A data directory of two pages, made by `crawl pages` with these flags.
+fn two_pages(bench: &Bench, flags: &[&str]) {
+    let folder = bench.path("tree");
+    std::fs::create_dir_all(&folder).unwrap();
+    write(&folder.join("a.html"), format!("<title>A</title><p>{}</p>", prose(1, 9)));
+    write(&folder.join("b.html"), format!("<title>A</title><p>{} More.</p>", prose(1, 9)));
+    bench.run(&[&["pages", folder.to_str().unwrap()][..], flags].concat());
+}
+
+/// The id of the page of these that was discarded.
+fn discarded(bench: &Bench) -> String {
+    bench.log("discarded.jsonl")[0]["id"].to_string()
+}
+
+#[test]
+fn a_command_in_a_hint_can_be_copied() {
+    let bench = Bench::new();
+    two_pages(&bench, &[]);
+    let id = discarded(&bench);
+    let odd = bench.path("my data\u{1b}");
+    std::fs::rename(bench.data(), &odd).unwrap();
+    for args in [&["duplicates", "list"][..], &["duplicates", "show", &id]] {
+        let run = crawl().args(args).arg("--data").arg(&odd).output().unwrap();
+        let said = text(&run.stdout);
+        assert_eq!(code(&run), 0, "{}", text(&run.stderr));
+        assert!(said.contains("--data $'") && said.contains("my data\\x1b'"), "{said}");
+        assert!(!said.contains('\u{1b}'), "{said}");
+    }
+}

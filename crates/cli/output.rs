@@ -1,6 +1,7 @@
 //! What a person sees: escaping, units, colour, errors.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::args::Common;
@@ -123,6 +124,34 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     cut
 }
 
+/// A path in a command that is there to be copied: quoted where a shell would take it apart, and nothing in
+/// it speaks to the terminal.
+pub(crate) fn shell_path(path: &Path) -> String {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
+    if !bytes.is_empty() && bytes.iter().all(plain) {
+        return path.display().to_string();
+    }
+    let odd = |c: char| is_hidden(c) || c.is_control();
+    if let Some(text) = path.to_str().filter(|text| !text.contains(odd)) {
+        return format!("'{}'", text.replace('\'', "'\\''"));
+    }
+    let mut out = "$'".to_owned();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\'' | '\\' => out.extend(['\\', c]),
+                c if odd(c) && c.is_ascii() => out += &format!("\\x{:02x}", u32::from(c)),
+                c if odd(c) => out += &format!("\\u{:04x}", u32::from(c)),
+                c => out.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| out += &format!("\\x{byte:02x}"));
+    }
+    out.push('\'');
+    out
+}
+
 /// `1,234,567`.
 pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
@@ -189,6 +218,28 @@ mod tests {
         let text = json(&value);
         assert_eq!(text, "{\"a\\u009b31m\":\"\\u007f\\u202e\\n \u{10ffff}b\"}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn a_path_can_be_copied_into_a_shell() {
+        for (path, shown) in [
+            ("crawl-data", "crawl-data"),
+            ("/tmp/a b", "'/tmp/a b'"),
+            ("~x", "'~x'"),
+            ("it's", "'it'\\''s'"),
+            ("北京", "'北京'"),
+            ("a\u{1b}[31m'b\n", "$'a\\x1b[31m\\'b\\x0a'"),
+            ("a\u{202e}\\", "$'a\\u202e\\\\'"),
+            ("", "''"),
+        ] {
+            assert_eq!(shell_path(Path::new(path)), shown);
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt;
+            let path = Path::new(std::ffi::OsStr::from_bytes(b"a\xff"));
+            assert_eq!(shell_path(path), "$'a\\xff'");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Order, Row, Rows};
 use crate::exit::COMPLETE;
-use crate::output::{self, bytes, line, number};
+use crate::output::{self, bytes, line, number, shell_path};
 
 /// Rows shown to a person without `--limit`.
 const FEW: usize = 1000;
@@ -149,7 +149,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                 };
                 let page = if logs.len() > 1 { "URL" } else { "ID" };
                 let dirs: Vec<String> =
-                    logs.iter().map(|log| format!(" --data {}", log.data.display())).collect();
+                    logs.iter().map(|log| format!(" --data {}", shell_path(log.data))).collect();
                 writeln!(
                     out,
                     "\n{} of {}.{more} One of them beside its original: crawl duplicates show {page}{}",

@@ -11,7 +11,7 @@ use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Columns, Row, Rows, Texts, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::output::{self, colour, line};
+use crate::output::{self, colour, line, shell_path};
 
 /// Characters of a line, both sides, where nobody says.
 const WIDTH: usize = 140;
@@ -105,9 +105,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
             out,
             "\nNot the same? crawl duplicates restore {} --data {}\nThe wrong one kept? crawl duplicates keep {} --data {}",
             entry.id,
-            data.display(),
+            shell_path(data),
             entry.id,
-            data.display()
+            shell_path(data)
         )?;
     }
     Ok(COMPLETE)
