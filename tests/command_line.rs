@@ -75,3 +75,18 @@ fn a_command_in_a_hint_can_be_copied() {
         assert!(!said.contains('\u{1b}'), "{said}");
     }
 }
+
+#[test]
+fn what_could_not_be_done_is_not_told_as_done() {
+    let bench = Bench::new();
+    two_pages(&bench, &[]);
+    let id = discarded(&bench);
+    bench.run(&["duplicates", "restore", &id]);
+    for args in [["duplicates", "restore", &id], ["duplicates", "keep", &id]] {
+        let run = crawl().args(args).arg("--data").arg(bench.data()).output().unwrap();
+        assert_eq!((code(&run), text(&run.stdout)), (1, String::new()), "{}", text(&run.stderr));
+        assert!(text(&run.stderr).contains("not "), "{}", text(&run.stderr));
+    }
+    let ftp = crawl().args(["forget", "ftp://x/", "--data"]).arg(bench.data()).output().unwrap();
+    assert_eq!(code(&ftp), 1, "{}", text(&ftp.stdout));
+}

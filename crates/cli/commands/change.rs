@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use hapax_dedup::Policy;
+use hapax_extract::Recipe;
 use hapax_frontier::{UrlLimits, normalize};
 use url::Url;
 
 use super::duplicates::wanted;
+use super::tables::read_only;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::crawl::{Committer, Parts, Stats};
 use crate::data::{DataDir, must_exist, saved};
@@ -62,9 +65,9 @@ fn holds_pages(data: &Path) -> Result<()> {
 }
 
 fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
-    let mut out = std::io::stdout().lock();
-    if !quiet {
-        writeln!(out, "{done}.")?;
+    // Where nothing could be done, why says it all.
+    if !quiet && (answer.done > 0 || answer.not.is_empty()) {
+        writeln!(std::io::stdout(), "{done}.")?;
     }
     for why in &answer.not {
         writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
@@ -168,6 +171,16 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
 pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
     holds_pages(data)?;
     let url = Url::parse(what).ok().filter(|_| what.contains("://"));
+    // Nothing else is crawled; what `dedup` was given may have any name.
+    if let Some(url) = url.as_ref().filter(|url| !matches!(url.scheme(), "http" | "https" | "file"))
+    {
+        let tables = read_only(data, Policy::default(), Recipe::default().name())?;
+        let known = tables.map(|(store, _)| store.id_of(url.as_str().as_bytes())).transpose()?;
+        if known.flatten().is_none() {
+            let what = format!("{what}: no page has such an address, and no document is called so");
+            return Err(coded(USAGE, what));
+        }
+    }
     let answer = match url {
         None => change(data, &Request::Forget { url_or_host: host(what)? })?,
         Some(url) => {

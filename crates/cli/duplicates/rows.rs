@@ -296,19 +296,30 @@ impl Rows {
         {
             return Ok((row, self.entry(&row)?));
         }
-        let key = hash(page.as_bytes());
-        for row in self.rows.iter().rev() {
-            if row.key == key {
-                let entry = self.entry(row)?;
-                if entry.url == page {
-                    return Ok((*row, entry));
-                }
-            }
+        if let Some(found) = self.by_url(page)? {
+            return Ok(found);
+        }
+        // A person may write a host in capitals, or leave out the slash behind it.
+        let other = url::Url::parse(page).ok().map(String::from).filter(|other| other != page);
+        if let Some(found) = other.map(|other| self.by_url(&other)).transpose()?.flatten() {
+            return Ok(found);
         }
         Err(coded(
             USAGE,
             format!("{page} is no discarded page: crawl duplicates list shows their ids and URLs"),
         ))
+    }
+
+    /// The newest row of a URL.
+    fn by_url(&self, url: &str) -> Result<Option<(Row, Discarded)>> {
+        let key = hash(url.as_bytes());
+        for row in self.rows.iter().rev().filter(|row| row.key == key) {
+            let entry = self.entry(row)?;
+            if entry.url == url {
+                return Ok(Some((*row, entry)));
+            }
+        }
+        Ok(None)
     }
 
     /// The newest row of an id.
@@ -453,6 +464,7 @@ mod tests {
         assert_eq!((first.all(), &first.hosts), (second.all(), &second.hosts));
         assert_eq!(second.find("http://a/2999").unwrap().1.id, 2999);
         assert_eq!(second.find("7").unwrap().1.url, "http://a/7");
+        assert_eq!(second.find("HTTP://A/./7").unwrap().1.id, 7);
         assert!(second.find("http://nowhere/").is_err());
         let row = second.all()[2999];
         assert_eq!((row.distance, row.similarity, row.language), (2, 970, *b"zh"));
