@@ -1,5 +1,7 @@
 //! What commands make of their arguments: files, folders, flags, places to write to.
 
+use std::io::Write;
+
 use crate::support::{Bench, code, crawl, prose, text, write};
 
 #[test]
@@ -58,6 +60,70 @@ fn two_pages(bench: &Bench, flags: &[&str]) {
 /// The id of the page of these that was discarded.
 fn discarded(bench: &Bench) -> String {
     bench.log("discarded.jsonl")[0]["id"].to_string()
+}
+
+#[test]
+fn files_are_known_by_their_bytes_and_what_a_folder_holds_beside_pages_is_counted() {
+    let bench = Bench::new();
+    let folder = bench.path("tree");
+    std::fs::create_dir(&folder).unwrap();
+    let page = |seed: u64| format!("<!doctype html><title>T</title><p>{}</p>", prose(seed, 9));
+    for (number, name) in ["index.php", "no-ending", "a.html"].iter().enumerate() {
+        write(&folder.join(name), page(number as u64));
+    }
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01";
+    write(&folder.join("i.png"), png);
+    write(&folder.join("s.css"), "p { color: red }");
+    write(&folder.join("d.pdf"), "%PDF-1.4\nobj");
+    let out = bench.run(&["pages", folder.to_str().unwrap()]);
+    assert!(out.starts_with("3 pages") && out.contains("left out                 3"), "{out}");
+    // What is named is a page or an error.
+    for (name, exit, said) in
+        [("i.png", 7, "neither HTML, text"), ("d.pdf", 7, "neither HTML, text"), ("s.css", 0, "")]
+    {
+        let data = bench.path(&format!("{name}.data"));
+        let path = folder.join(name);
+        let run = crawl().arg("pages").arg(&path).arg("--data").arg(&data).output().unwrap();
+        assert_eq!(code(&run), exit, "{name}: {}", text(&run.stderr));
+        assert!(text(&run.stderr).contains(said), "{name}: {}", text(&run.stderr));
+    }
+}
+
+#[test]
+fn lines_on_stdin_may_be_gzipped() {
+    let bench = Bench::new();
+    let line =
+        serde_json::json!({"url": "http://a.example/x", "title": "Given", "text": prose(5, 9)});
+    let path = bench.path("x.jsonl.gz");
+    let mut gz = flate2::write::GzEncoder::new(
+        std::fs::File::create(&path).unwrap(),
+        flate2::Compression::fast(),
+    );
+    writeln!(gz, "{line}").unwrap();
+    gz.finish().unwrap();
+    let run = crawl()
+        .args(["pages", "-", "--data"])
+        .arg(bench.data())
+        .stdin(std::fs::File::open(&path).unwrap())
+        .output()
+        .unwrap();
+    assert_eq!(code(&run), 0, "{}", text(&run.stderr));
+    assert!(text(&run.stdout).starts_with("1 pages"), "{}", text(&run.stdout));
+}
+
+#[test]
+fn lines_that_are_wrong_are_told_by_their_own_number_alone() {
+    let bench = Bench::new();
+    let lines = bench.path("x.jsonl");
+    write(&lines, "[1,2]\n{\"id\": 7}\n");
+    let run = crawl().arg("pages").arg(&lines).arg("--data").arg(bench.data()).output().unwrap();
+    let said = text(&run.stderr);
+    assert_eq!(code(&run), 7, "{said}");
+    assert!(said.contains("line 1: not a JSON object"), "{said}");
+    assert!(
+        said.contains("line 2: invalid type: integer `7`") && !said.contains("at line"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -123,7 +123,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  crawl pages site/ saved.warc.gz\n  crawl export --data one | crawl pages - --data two"
     )]
     Pages {
-        /// .warc, .warc.gz, .html, .txt, folders, or - for JSONL on stdin
+        /// WARC, HTML, text or JSONL, also gzipped, known by their bytes; folders, of which HTML, .txt and WARC
+        /// are taken; - for JSONL on stdin
         #[arg(required = true)]
         files: Vec<PathBuf>,
         #[command(flatten)]

@@ -6,13 +6,13 @@ use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Seek, Write
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use flate2::bufread::MultiGzDecoder;
 use hapax_dedup::{
     BatchOptions, Clusters, Fingerprint, Found, Layout, MAX_DISTANCE, Progress, Sorter, Source,
     Spool, find_each,
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::input::unpacked;
 use crate::args::{Common, FindArgs};
 use crate::data::unwritable;
 use crate::exit::{COMPLETE, USAGE, coded};
@@ -25,6 +25,8 @@ pub(super) enum What {
     Clusters,
 }
 
+/// What some editors put in front of a text.
+const BOM: &[u8] = "\u{FEFF}".as_bytes();
 /// Bytes of a line of the input; no number has so many.
 const MAX_LINE: u64 = 1024;
 
@@ -199,16 +201,14 @@ fn bar(common: &Common) -> Option<ProgressBar> {
 }
 
 fn read(path: &Path, memory: usize) -> Result<Input> {
-    let (name, mut input): (String, Box<dyn BufRead>) = if path == Path::new("-") {
+    let (name, input): (String, Box<dyn BufRead>) = if path == Path::new("-") {
         ("stdin".to_owned(), Box::new(io::stdin().lock()))
     } else {
         let name = path.display().to_string();
         let file = File::open(path).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;
         (name, Box::new(BufReader::with_capacity(1 << 20, file)))
     };
-    if input.fill_buf().with_context(|| name.clone())?.starts_with(&[0x1f, 0x8b]) {
-        input = Box::new(BufReader::with_capacity(1 << 20, MultiGzDecoder::new(input)));
-    }
+    let mut input = unpacked(input).with_context(|| name.clone())?;
     let mut fingerprints = Vec::new();
     let mut spool: Option<Spool> = None;
     let mut line = Vec::new();
@@ -219,7 +219,7 @@ fn read(path: &Path, memory: usize) -> Result<Input> {
         if read.with_context(|| name.clone())? == 0 {
             break;
         }
-        let text = line.trim_ascii();
+        let text = line.strip_prefix(BOM).filter(|_| number == 1).unwrap_or(&line).trim_ascii();
         if text.is_empty() {
             continue;
         }

@@ -1,13 +1,16 @@
 //! Files as they are given to any command: gzipped ones are seen from their bytes.
 
 use std::fs::File;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
 /// No page or text is larger: one of this size takes some seconds and half a gigabyte to read.
 const MAX_FILE: u64 = 32 << 20;
+/// Bytes by which a file is known.
+const HEAD: u64 = 1024;
+const BUFFER: usize = 1 << 18;
 
 /// Reads a file, or stdin for `-`, gzipped or plain.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
@@ -26,6 +29,30 @@ fn within(from: impl Read) -> io::Result<Vec<u8>> {
         return Err(io::Error::other(format!("larger than {MAX_FILE} bytes")));
     }
     gunzip(bytes)
+}
+
+/// How a file begins, unpacked: enough to tell what it is.
+pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    unpacked(BufReader::new(File::open(path)?))?.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+/// The bytes of an input of any length, unpacked if they are gzipped.
+pub(super) fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+    // A pipe may give them one by one.
+    let mut start = Vec::new();
+    input.by_ref().take(2).read_to_end(&mut start)?;
+    let gzipped = is_gzip(&start);
+    let whole = io::Cursor::new(start).chain(input);
+    Ok(match gzipped {
+        true => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(whole))),
+        false => Box::new(whole),
+    })
+}
+
+fn is_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
 }
 
 /// The next line with its end; `None` after the last one. Of one that is longer than `max` one byte
@@ -51,7 +78,7 @@ pub(super) fn read_line(input: &mut impl BufRead, max: usize) -> io::Result<Opti
 
 /// Undoes gzip if the bytes are gzipped.
 fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
-    if !bytes.starts_with(&[0x1f, 0x8b]) {
+    if !is_gzip(&bytes) {
         return Ok(bytes);
     }
     let mut plain = Vec::new();

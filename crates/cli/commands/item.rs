@@ -5,6 +5,16 @@ use serde::Deserialize;
 /// A longer line is an error.
 pub(super) const MAX_LINE: usize = 64 << 20;
 
+/// What is wrong with a line. It is one line to the parser too, whatever its number is in the file.
+fn said(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(what) => format!("{what} (column {})", error.column()),
+        None => text,
+    }
+}
+
 /// One document of the input.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Item {
@@ -22,7 +32,10 @@ impl Item {
         if line.len() > MAX_LINE {
             return Err(format!("a line of more than {MAX_LINE} bytes"));
         }
-        serde_json::from_slice(line).map_err(|error| error.to_string())
+        if line.trim_ascii_start().first() != Some(&b'{') {
+            return Err("not a JSON object".to_owned());
+        }
+        serde_json::from_slice(line).map_err(|error| said(&error))
     }
 
     /// The same of a page that may be called by its address alone, as `crawl export` writes it.
@@ -32,7 +45,7 @@ impl Item {
             let url = value.get("url").filter(|_| value.get("id").is_none()).cloned();
             let (Some(url), Some(object)) = (url, value.as_object_mut()) else { return Err(error) };
             object.insert("id".into(), url);
-            serde_json::from_value(value).map_err(|error| error.to_string())
+            serde_json::from_value(value).map_err(|error| said(&error))
         })
     }
 
@@ -54,5 +67,29 @@ impl Item {
             }
             _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_line_is_said_without_the_parsers_own_lines() {
+        for (line, wanted) in [
+            ("nonsense", "not a JSON object"),
+            ("[1,2]", "not a JSON object"),
+            ("7", "not a JSON object"),
+            ("{\"id\":7}", "invalid type: integer `7`, expected a string (column 7)"),
+            ("{\"id\":", "EOF while parsing a value (column 6)"),
+            ("{\"url\":\"u\"}", "missing field `id` (column 11)"),
+        ] {
+            assert_eq!(Item::parse(line.as_bytes()).unwrap_err(), wanted, "{line}");
+        }
+        assert_eq!(
+            Item::parse_page(b"{\"url\":7}").unwrap_err(),
+            "invalid type: integer `7`, expected a string"
+        );
+        assert_eq!(Item::parse_page(b" {\"url\":\"u\"}").unwrap().id, "u");
     }
 }

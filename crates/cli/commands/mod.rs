@@ -28,6 +28,7 @@ mod show;
 mod sink;
 pub(crate) mod stats;
 mod status;
+mod stored_kind;
 mod tables;
 mod workers;
 

@@ -12,8 +12,9 @@ use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_bytes_within};
 use url::Url;
 
-use super::input::{read_file, read_line};
+use super::input::{head, read_file, read_line, unpacked};
 use super::item::{Item, MAX_LINE};
+use super::stored_kind::{StoredKind, stored_kind};
 use crate::args::Common;
 use crate::crawl::{
     Committer, Outcome, PageWork, Parts, Stats, Summary, Unread, check_settings, read_response,
@@ -70,6 +71,7 @@ pub(super) fn run(
         waiting: 0,
         bad: 0,
         skipped: 0,
+        left_out: 0,
         done: 0,
         known: 0,
     };
@@ -81,7 +83,7 @@ pub(super) fn run(
     line.committer.apply_spool()?;
     line.committer.commit(true)?;
     let elapsed = line.committer.elapsed();
-    let Line { committer, bad, skipped, done, known, .. } = line;
+    let Line { committer, bad, skipped, left_out, done, known, .. } = line;
     committer.close()?;
     // That of a crawl knows of queues too, and is written by the next one.
     if !data.frontier().exists() {
@@ -106,17 +108,14 @@ pub(super) fn run(
             number(bad),
         ));
         crate::output::unless_closed(told)?;
+        if left_out > 0 {
+            crate::output::unless_closed(println(&format!(
+                "  left out         {:>9}   in folders, neither HTML, .txt nor WARC: name a file to have it read",
+                number(left_out)
+            )))?;
+        }
     }
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
-}
-
-/// The lines of a file, also a gzipped one.
-fn lines_of(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    let mut file = BufReader::new(File::open(path)?);
-    Ok(match file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        true => Box::new(BufReader::new(flate2::bufread::MultiGzDecoder::new(file))),
-        false => Box::new(file),
-    })
 }
 
 fn println(text: &str) -> io::Result<()> {
@@ -142,64 +141,72 @@ struct Line {
     waiting: usize,
     bad: u64,
     skipped: u64,
+    /// Files of folders that are no pages.
+    left_out: u64,
     done: u64,
     known: u64,
 }
 
 impl Line {
+    /// What was named: it is read whatever it is called, or said to be no page.
     fn path(&mut self, path: &Path) -> Result<()> {
         if path == Path::new("-") {
-            return self.jsonl(&mut BufReader::new(io::stdin()), Path::new("stdin"));
-        }
-        if path.is_dir() {
-            let mut entries: Vec<PathBuf> = match std::fs::read_dir(path) {
-                Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-                Err(error) => return self.report(path, &error.to_string()),
+            return match unpacked(BufReader::new(io::stdin())) {
+                Ok(mut lines) => self.jsonl(&mut *lines, Path::new("stdin")),
+                Err(error) => self.report(Path::new("stdin"), &error.to_string()),
             };
-            entries.sort();
-            for entry in entries {
-                let name = entry.to_string_lossy().to_ascii_lowercase();
-                let name = name.strip_suffix(".gz").unwrap_or(&name);
-                let page = [".html", ".htm", ".xhtml", ".txt", ".warc"]
-                    .iter()
-                    .any(|end| name.ends_with(end));
-                // A link to a folder could lead in a circle.
-                if (entry.is_dir() && !entry.is_symlink()) || (entry.is_file() && page) {
-                    self.path(&entry)?;
+        }
+        if path.is_dir() { self.folder(path) } else { self.file(path) }
+    }
+
+    /// Of what lies in a folder only pages are taken: scripts, styles and pictures lie there too.
+    fn folder(&mut self, path: &Path) -> Result<()> {
+        let mut entries: Vec<PathBuf> = match std::fs::read_dir(path) {
+            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
+            Err(error) => return self.report(path, &error.to_string()),
+        };
+        entries.sort();
+        for entry in entries {
+            // A link to a folder could lead in a circle.
+            if entry.is_dir() && !entry.is_symlink() {
+                self.folder(&entry)?;
+            } else if entry.is_file() {
+                match head(&entry) {
+                    Ok(head) if stored_kind(&entry, &head).is_among_pages() => self.file(&entry)?,
+                    Ok(_) => self.left_out += 1,
+                    Err(error) => self.report(&entry, &error.to_string())?,
                 }
             }
-            return Ok(());
         }
-        let name = path.to_string_lossy().to_ascii_lowercase();
-        if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".warc") {
-            return self.warc(path);
-        }
-        if name.strip_suffix(".gz").unwrap_or(&name).ends_with(".jsonl") {
-            return match lines_of(path) {
-                Ok(mut lines) => self.jsonl(&mut *lines, path),
-                Err(error) => self.report(path, &error.to_string()),
-            };
-        }
-        match super::input::read(path) {
-            Ok(body) => {
-                let Ok(absolute) = std::path::absolute(path) else {
-                    return self.report(path, "no path");
+        Ok(())
+    }
+
+    fn file(&mut self, path: &Path) -> Result<()> {
+        let head = match head(path) {
+            Ok(head) => head,
+            Err(error) => return self.report(path, &error.to_string()),
+        };
+        let content_type = match stored_kind(path, &head) {
+            StoredKind::Warc => return self.warc(path),
+            StoredKind::Lines => {
+                let lines = File::open(path).and_then(|file| unpacked(BufReader::new(file)));
+                return match lines {
+                    Ok(mut lines) => self.jsonl(&mut *lines, path),
+                    Err(error) => self.report(path, &error.to_string()),
                 };
-                let Ok(url) = Url::from_file_path(&absolute) else {
-                    return self.report(path, "no path");
-                };
-                let time = std::fs::metadata(path).and_then(|meta| meta.modified());
-                let name = name.strip_suffix(".gz").unwrap_or(&name);
-                let kind = match name.rsplit('.').next() {
-                    Some("txt") => "text/plain",
-                    Some("xhtml") => "application/xhtml+xml",
-                    _ => "text/html",
-                };
-                let response = response(&url, kind, body);
-                self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
             }
-            Err(error) => self.report(path, &error.to_string()),
-        }
+            StoredKind::Nothing => return self.report(path, "neither HTML, text, JSONL nor WARC"),
+            StoredKind::Page(content_type) | StoredKind::Text(content_type) => content_type,
+        };
+        let body = match read_file(path) {
+            Ok(body) => body,
+            Err(error) => return self.report(path, &error.to_string()),
+        };
+        let url = std::path::absolute(path).ok().and_then(|path| Url::from_file_path(path).ok());
+        let Some(url) = url else { return self.report(path, "no path") };
+        let time = std::fs::metadata(path).and_then(|meta| meta.modified());
+        let response = response(&url, content_type, body);
+        self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
     }
 
     fn warc(&mut self, path: &Path) -> Result<()> {

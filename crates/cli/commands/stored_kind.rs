@@ -1,0 +1,88 @@
+//! What a file of stored pages holds: by its bytes first, and by its name where those leave it open.
+
+use std::path::Path;
+
+use hapax_page::Kind;
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StoredKind {
+    Warc,
+    /// JSONL.
+    Lines,
+    /// A page of this content type.
+    Page(&'static str),
+    /// A text that may be anything: source, styles, data.
+    Text(&'static str),
+    /// None of these.
+    Nothing,
+}
+
+/// How files begin that are no text, though a text may begin with as few zeros.
+const NO_TEXT: [&[u8]; 7] =
+    [b"%PDF-", b"%!PS", b"{\\rtf", b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"PK\x03\x04"];
+
+impl StoredKind {
+    /// Whether it is taken though nobody named it.
+    pub(super) const fn is_among_pages(self) -> bool {
+        matches!(self, Self::Warc | Self::Page(_))
+    }
+}
+
+/// What the file of this name holds that begins like that, unpacked.
+pub(super) fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let name = name.strip_suffix(".gz").unwrap_or(&name);
+    let ends = |end: &str| name.ends_with(end);
+    if ends(".warc") || head.starts_with(b"WARC/") {
+        return StoredKind::Warc;
+    }
+    if ends(".jsonl") {
+        return StoredKind::Lines;
+    }
+    let named = if ends(".html") || ends(".htm") {
+        Some("text/html")
+    } else if ends(".xhtml") {
+        Some("application/xhtml+xml")
+    } else {
+        ends(".txt").then_some("text/plain")
+    };
+    let is_text = !NO_TEXT.iter().any(|magic| head.starts_with(magic));
+    match (named, Kind::of(None, head).filter(|_| is_text)) {
+        // A page without text is one too.
+        (Some(named), _) if head.is_empty() => StoredKind::Page(named),
+        (Some(named), Some(_)) => StoredKind::Page(named),
+        (None, Some(Kind::Html)) => StoredKind::Page("text/html"),
+        (None, Some(Kind::Plain)) => StoredKind::Text("text/plain"),
+        (_, None) => StoredKind::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_decide_and_a_name_says_the_rest() {
+        let kind = |name: &str, head: &[u8]| stored_kind(Path::new(name), head);
+        let html = StoredKind::Page("text/html");
+        for (name, head, wanted) in [
+            ("a.php", &b"\n<!doctype html><p>"[..], html),
+            ("index", b"<html>", html),
+            ("a.HTML.gz", b"no tag", html),
+            ("empty.html", b"", html),
+            ("a.xhtml", b"<?xml", StoredKind::Page("application/xhtml+xml")),
+            ("a.txt", b"<p> is a tag", StoredKind::Page("text/plain")),
+            ("a.css", b"p { color: red }", StoredKind::Text("text/plain")),
+            ("a.warc.gz", b"", StoredKind::Warc),
+            ("saved", b"WARC/1.1\r\n", StoredKind::Warc),
+            ("a.jsonl", b"{}", StoredKind::Lines),
+            ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", StoredKind::Nothing),
+            ("a.html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", StoredKind::Nothing),
+            ("a.pdf", b"%PDF-1.4\n%", StoredKind::Nothing),
+            ("empty", b"", StoredKind::Nothing),
+        ] {
+            assert_eq!(kind(name, head), wanted, "{name}");
+        }
+    }
+}
