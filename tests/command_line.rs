@@ -1,8 +1,9 @@
 //! What commands make of their arguments: files, folders, flags, places to write to.
 
 use std::io::Write;
+use std::process::Stdio;
 
-use crate::support::{Bench, code, crawl, prose, text, write};
+use crate::support::{Bench, code, crawl, printed, prose, text, write};
 
 #[test]
 fn a_place_that_cannot_be_written_is_named() {
@@ -127,6 +128,50 @@ fn lines_that_are_wrong_are_told_by_their_own_number_alone() {
 }
 
 #[test]
+fn the_status_of_several_directories_has_the_types_of_one() {
+    let bench = Bench::new();
+    two_pages(&bench, &[]);
+    // Documents without a crawl.
+    let seen = bench.path("seen");
+    let mut dedup = crawl()
+        .args(["dedup", "--data"])
+        .arg(&seen)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = dedup.stdin.take().unwrap();
+    for id in ["a", "b", "c"] {
+        let text = if id == "c" { prose(2, 9) } else { prose(1, 9) };
+        writeln!(input, "{}", serde_json::json!({"id": id, "text": text})).unwrap();
+    }
+    drop(input);
+    assert!(dedup.wait().unwrap().success());
+    let seen = seen.display().to_string();
+    let said = printed(&["status", "--data", &seen]);
+    assert!(
+        said.contains("documents          3") && said.contains("duplicates         1"),
+        "{said}"
+    );
+    let json = |args: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&printed(&[&["status", "--json"][..], args].concat())).unwrap()
+    };
+    let row = json(&["--data", &seen]);
+    assert_eq!((&row["documents"], &row["duplicates"]), (&3.into(), &1.into()), "{row}");
+    let data = bench.data().display().to_string();
+    let (one, two) = (json(&["--data", &data]), json(&["--data", &data, "--data", &seen]));
+    for row in [&one, &two] {
+        assert!(row["running"].is_boolean() && row["data"].is_string(), "{row}");
+    }
+    assert_eq!(
+        (one["dirs"].as_array().unwrap().len(), two["dirs"].as_array().unwrap().len()),
+        (1, 2)
+    );
+    assert_eq!(two["dirs"][1], serde_json::json!({"data": seen, "running": false}));
+    assert!(printed(&["status", "--data", &data, "--data", &seen]).contains("Together"));
+}
+
+#[test]
 fn a_command_in_a_hint_can_be_copied() {
     let bench = Bench::new();
     two_pages(&bench, &[]);
@@ -140,6 +185,23 @@ fn a_command_in_a_hint_can_be_copied() {
         assert!(said.contains("--data $'") && said.contains("my data\\x1b'"), "{said}");
         assert!(!said.contains('\u{1b}'), "{said}");
     }
+}
+
+#[test]
+fn without_an_index_it_is_said_how_to_get_one() {
+    let bench = Bench::new();
+    two_pages(&bench, &["--no-index"]);
+    for args in [&["search", "x"][..], &["export"]] {
+        let run = crawl().args(args).arg("--data").arg(bench.data()).output().unwrap();
+        let said = text(&run.stderr);
+        assert_eq!(code(&run), 1, "{said}");
+        assert!(said.contains("--no-index") && said.contains("`crawl pages "), "{said}");
+    }
+    // And so it is.
+    let data = bench.path("new").display().to_string();
+    let pages = bench.data().join("pages").display().to_string();
+    printed(&["pages", &pages, "--data", &data]);
+    assert!(printed(&["search", "when", "--data", &data]).contains("1 of 1 found"));
 }
 
 #[test]

@@ -5,14 +5,13 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_extract::jieba;
-use hapax_index::{Searcher, StoredPage};
+use hapax_index::StoredPage;
 use serde_json::json;
 
 use super::duplicates::cell;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
-use crate::data::{must_exist, unwritable};
+use crate::data::unwritable;
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
@@ -22,8 +21,7 @@ const MAX_NAME: usize = 80;
 
 pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let data = &args.data.data;
-    must_exist(data)?;
-    let searcher = Searcher::open(&data.join("index"), jieba)?;
+    let searcher = super::index::open(data)?;
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
         let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));

@@ -17,6 +17,7 @@ mod extract;
 mod feed;
 mod feed_file;
 mod find;
+mod index;
 mod input;
 mod item;
 mod main_job;

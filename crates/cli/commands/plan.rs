@@ -9,7 +9,7 @@ use serde_json::json;
 use super::print;
 use crate::args::PlanArgs;
 use crate::exit::{USAGE, coded};
-use crate::output::bytes;
+use crate::output::{bytes, number as grouped};
 
 /// The paper's "8B" pages.
 const PAPER: u64 = 1 << 34;
@@ -59,7 +59,7 @@ fn to_table(pages: u64, distance: u32, memory: Option<u64>, plans: &[Plan]) -> S
     let mut out = String::new();
     let limit =
         memory.map_or(String::new(), |limit| format!(", at most {} of tables", bytes(limit)));
-    let _ = writeln!(out, "{pages} pages, distance {distance}{limit}\n");
+    let _ = writeln!(out, "{} pages, distance {distance}{limit}\n", grouped(pages));
     let _ = writeln!(
         out,
         "   {:<12} {:>6} {:>7} {:>7} {:>11} {:>8} {:>10} {:>9}",
@@ -84,6 +84,16 @@ fn to_table(pages: u64, distance: u32, memory: Option<u64>, plans: &[Plan]) -> S
             plan.bytes_per_fingerprint,
             bytes(plan.bytes as u64),
             time(plan.nanoseconds),
+        );
+    }
+    // Without a limit everything fits.
+    if let Some(limit) = memory.filter(|_| plans.iter().all(|plan| !plan.fits)) {
+        let least = plans.iter().map(|plan| plan.bytes).fold(f64::INFINITY, f64::min);
+        let _ = writeln!(
+            out,
+            "\nNone fits into {}: the smallest takes {}.",
+            bytes(limit),
+            bytes(least as u64)
         );
     }
     let _ = writeln!(
@@ -172,6 +182,22 @@ mod tests {
         }
         for text in ["", "x", "-1", "0", "1.5", "2^99", "nan"] {
             assert!(number(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn that_none_fits_is_said_with_what_the_smallest_takes() {
+        let table = |memory: Option<u64>| {
+            let found = plans(1_000_000_000, 3, memory.map(|bytes| bytes as f64)).unwrap();
+            to_table(1_000_000_000, 3, memory, &found)
+        };
+        let none = table(Some(1024));
+        assert!(none.starts_with("1,000,000,000 pages"), "{none}");
+        assert!(
+            none.contains("None fits into 1.0 KiB: the smallest takes ") && !none.contains("-> ")
+        );
+        for memory in [None, Some(1 << 50)] {
+            assert!(!table(memory).contains("None fits"));
         }
     }
 

@@ -5,11 +5,9 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use hapax_extract::jieba;
-use hapax_index::{Hit, Searcher};
+use hapax_index::Hit;
 use serde_json::json;
 
-use crate::data::must_exist;
 use crate::duplicates::Rows;
 use crate::exit::COMPLETE;
 use crate::output::{self, colour, counted, line};
@@ -26,8 +24,7 @@ struct Found {
 fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
     let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
     for data in dirs {
-        must_exist(data)?;
-        let searcher = Searcher::open(&data.join("index"), jieba)?;
+        let searcher = super::index::open(data)?;
         let (hits, total) = searcher.search(query, limit)?;
         found.total += total;
         found.pages += searcher.len();

@@ -5,20 +5,24 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use hapax_dedup::Policy;
+use hapax_extract::Recipe;
+use serde_json::{Value, json};
 
+use super::tables::read_only;
 use crate::crawl::{Summary, print_hosts, print_summary};
 use crate::data::{must_exist, saved, unreadable};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
-use crate::output::{self, counted, number};
+use crate::output::{self, counted, escape, number};
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {
         return one(json, data);
     }
-    let (mut sum, mut running) = (Summary::default(), 0u64);
+    let (mut sum, mut each) = (Summary::default(), Vec::new());
     for data in dirs {
         must_exist(data)?;
-        running += u64::from(is_locked(data)?);
+        each.push((data, is_locked(data)?));
         sum = sum.and(read(data)?.unwrap_or_default());
         if !json {
             one(false, data)?;
@@ -28,8 +32,11 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if json {
         let mut row = serde_json::to_value(sum)?;
         if let Some(object) = row.as_object_mut() {
-            object.insert("running".into(), running.into());
-            object.insert("data".into(), serde_json::to_value(dirs)?);
+            // Of the same types as of one directory.
+            let names: Vec<String> = dirs.iter().map(|data| data.display().to_string()).collect();
+            object.insert("data".into(), names.join(", ").into());
+            object.insert("running".into(), each.iter().any(|(_, running)| *running).into());
+            object.insert("dirs".into(), dirs_json(&each));
         }
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
@@ -43,6 +50,12 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
         number(sum.pages.discarded())
     )?;
     Ok(COMPLETE)
+}
+
+/// Each directory, and whether somebody works on it.
+fn dirs_json(dirs: &[(&PathBuf, bool)]) -> Value {
+    let one = |(data, running): &(&PathBuf, bool)| json!({"data": data.display().to_string(), "running": running});
+    dirs.iter().map(one).collect()
 }
 
 fn read(data: &Path) -> Result<Option<Summary>> {
@@ -60,12 +73,12 @@ fn read(data: &Path) -> Result<Option<Summary>> {
     }
 }
 
-fn one(json: bool, data: &Path) -> Result<u8> {
+fn one(json: bool, data: &PathBuf) -> Result<u8> {
     must_exist(data)?;
-    let Some(saved) = saved(data)? else {
-        return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
-    };
     let running = is_locked(data)?;
+    let Some(saved) = saved(data)? else {
+        return documents(json, data, running);
+    };
     let summary = read(data)?;
     let mut out = std::io::stdout().lock();
     if json {
@@ -73,6 +86,7 @@ fn one(json: bool, data: &Path) -> Result<u8> {
         if let Some(object) = row.as_object_mut() {
             object.insert("running".into(), running.into());
             object.insert("seeds".into(), saved.seeds.len().into());
+            object.insert("dirs".into(), dirs_json(&[(data, running)]));
         }
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
@@ -90,6 +104,32 @@ fn one(json: bool, data: &Path) -> Result<u8> {
         }
         None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }
+    Ok(COMPLETE)
+}
+
+/// What `crawl dedup` makes: documents, and no crawl.
+fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
+    let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? else {
+        return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
+    };
+    let (documents, duplicates) = (store.len(), store.duplicates());
+    let mut out = std::io::stdout().lock();
+    if json {
+        let row = json!({
+            "data": data.display().to_string(), "running": running, "dirs": dirs_json(&[(data, running)]),
+            "documents": documents, "duplicates": duplicates,
+        });
+        writeln!(out, "{}", output::json(&row))?;
+        return Ok(COMPLETE);
+    }
+    let at_work = if running { ", and one is at work" } else { "" };
+    writeln!(
+        out,
+        "{}: documents of `crawl dedup`{at_work}\n  documents  {:>9}\n  duplicates {:>9}",
+        escape(&data.display().to_string()),
+        number(documents),
+        number(duplicates)
+    )?;
     Ok(COMPLETE)
 }
 
