@@ -218,3 +218,30 @@ fn what_could_not_be_done_is_not_told_as_done() {
     let ftp = crawl().args(["forget", "ftp://x/", "--data"]).arg(bench.data()).output().unwrap();
     assert_eq!(code(&ftp), 1, "{}", text(&ftp.stdout));
 }
+
+#[test]
+fn small_slips_are_told() {
+    let bench = Bench::new();
+    two_pages(&bench, &[]);
+    let refused = |args: &[&str]| {
+        let run = crawl().args(args).arg("--data").arg(bench.data()).output().unwrap();
+        assert_eq!(code(&run), 1, "{args:?}: {}", text(&run.stdout));
+        text(&run.stderr)
+    };
+    let said = refused(&["duplicates", "list", "--kind", "exat"]);
+    assert!(said.contains("did you mean exact?"), "{said}");
+    for command in [&["status"][..], &["search", "x"], &["duplicates", "list"]] {
+        let said = refused(&[command, &["--config", "no-such-file"]].concat());
+        assert!(said.contains("no-such-file"), "{said}");
+    }
+    let said = refused(&["--seeds", "s.txt", "--delay", "-1s"]);
+    assert!(said.contains("is no time"), "{said}");
+    let plan = crawl().args(["plan", "--pages", "-5"]).output().unwrap();
+    assert_eq!(code(&plan), 1);
+    assert!(text(&plan.stderr).contains("1e9 or 2^34"), "{}", text(&plan.stderr));
+    let help = printed(&["duplicates", "--help"]);
+    assert!(help.contains("Examples:\n  crawl duplicates list"), "{help}");
+    let numbers = bench.path("numbers");
+    write(&numbers, "\u{feff}10\n10\n");
+    assert_eq!(printed(&["find-all", "-i", numbers.to_str().unwrap()]), "[10, 10]\n");
+}

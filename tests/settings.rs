@@ -73,3 +73,32 @@ fn a_limit_is_taken_back_and_slips_in_the_environment_are_told() {
     let list = format!("crawl duplicates list --data {}", moved.display());
     assert!(text(&said.stdout).contains(&list), "{}", text(&said.stdout));
 }
+
+#[test]
+fn a_file_says_where_data_and_log_go_below_environment_and_flag() {
+    let bench = Bench::new();
+    let page = bench.path("a.html");
+    std::fs::write(&page, format!("<p>{}</p>", prose(1, 9))).unwrap();
+    let [file, variable, flag, log] =
+        ["file", "variable", "flag", "a.log"].map(|name| bench.path(name));
+    let config = bench.path("c.toml");
+    let quoted =
+        |path: &std::path::Path| serde_json::Value::from(path.to_str().unwrap()).to_string();
+    let text = format!("data = {}\nlog-file = {}\n", quoted(&file), quoted(&log));
+    std::fs::write(&config, text).unwrap();
+    let run = |set: Option<&std::path::Path>, flags: &[&str]| {
+        let mut command = crawl();
+        command.arg("pages").arg(&page).arg("--config").arg(&config).args(flags);
+        command.env("HAPAX_DATA", set.unwrap_or(std::path::Path::new("")));
+        assert_eq!(code(&command.output().unwrap()), 0);
+    };
+    run(None, &[]);
+    assert!(file.join("crawl.toml").exists() && log.exists());
+    run(Some(&variable), &[]);
+    assert!(variable.join("crawl.toml").exists());
+    run(Some(&variable), &["--data", flag.to_str().unwrap()]);
+    assert!(flag.join("crawl.toml").exists());
+    // They are not the crawl's, and stay where they stand.
+    let saved = std::fs::read_to_string(file.join("crawl.toml")).unwrap();
+    assert!(!saved.contains("data =") && !saved.contains("log-file"), "{saved}");
+}

@@ -150,7 +150,10 @@ pub(crate) enum Command {
         data: DataDirs,
     },
     /// The log of discarded duplicates
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  crawl duplicates list --kind near --sort similarity\n  crawl duplicates show 812\n  crawl duplicates restore 812\n  crawl duplicates stats --json"
+    )]
     Duplicates(Duplicates),
     /// A local web page over log and index: look, compare, restore
     #[command(

@@ -1,6 +1,7 @@
 //! From words and environment to [`Args`]: what clap does not see.
 
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -8,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches};
 
 use crate::args::Args;
+use crate::settings::Settings;
 use crate::spelling::nearest;
 
 /// What every variable of ours begins with.
@@ -28,10 +30,19 @@ pub(crate) fn parse(
         .collect();
     let unknown = unknown(&Args::command(), environment);
     let mut command = without(Args::command(), &empty);
-    let words: Vec<OsString> = words.into_iter().collect();
-    let matches = command
-        .try_get_matches_from_mut(&words)
-        .map_err(|error| with_tip(error, &words, &Args::command()))?;
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    let mut tried = command.try_get_matches_from_mut(&words);
+    if let Some(joined) = tried.as_ref().err().and_then(|error| with_value(error, &words)) {
+        words = joined;
+        tried = command.try_get_matches_from_mut(&words);
+    }
+    let mut matches = tried.map_err(|error| with_tip(error, &words, &Args::command()))?;
+    let file = matches.get_one::<PathBuf>("config");
+    // One that cannot be read is an error of the command, which comes later.
+    if let Some(file) = file.and_then(|path| Settings::read(path).ok()) {
+        command = without(placed(Args::command(), &file), &empty);
+        matches = command.try_get_matches_from_mut(&words)?;
+    }
     if let Some((name, _)) = matches.subcommand()
         && let Some(flag) = misplaced(&command, &matches)
     {
@@ -57,6 +68,23 @@ fn without(command: Command, empty: &[&OsStr]) -> Command {
     command.mut_subcommands(|command| without(command, empty))
 }
 
+/// What a settings file says of flags that belong to every command: below flag and environment, above the
+/// default. Where a command has a data directory of its own, as the demo, the file's is not meant.
+fn placed(command: Command, file: &Settings) -> Command {
+    let of = |name: &str| match name {
+        "HAPAX_DATA" => file.data.clone().map(PathBuf::into_os_string),
+        "HAPAX_LOG_FILE" => file.log_file.clone().map(PathBuf::into_os_string),
+        "HAPAX_METRICS" => file.metrics.map(|address| address.to_string().into()),
+        _ => None,
+    };
+    let command =
+        command.mut_args(|arg| match arg.get_env().and_then(OsStr::to_str).and_then(of) {
+            Some(value) => arg.default_value(value),
+            None => arg,
+        });
+    command.mut_subcommands(|command| placed(command, file))
+}
+
 /// A flag of the main job in front of another one.
 fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> {
     let given = command.get_arguments().filter(|arg| {
@@ -64,6 +92,39 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
             && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
     });
     given.filter_map(clap::Arg::get_long).next()
+}
+
+/// `--delay -1s` is a value that is wrong, not a flag that is unknown: written as `--delay=-1s`, what is
+/// right gets said. `None` if the error is another one.
+fn with_value(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(wrong)) = error.get(ContextKind::InvalidArg) else { return None };
+    let is_number = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit() || c == '.'))
+    };
+    if error.kind() != ErrorKind::UnknownArgument || !is_number(wrong) {
+        return None;
+    }
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut found = false;
+    for word in words {
+        // clap names the flag of one letter alone, `-1` of `-1s`.
+        let value =
+            word.to_str().is_some_and(|word| is_number(word) && word.starts_with(wrong.as_str()));
+        let flag = joined.last_mut().filter(|flag| {
+            flag.to_str()
+                .is_some_and(|flag| flag.starts_with("--") && flag.len() > 2 && !flag.contains('='))
+        });
+        match flag.filter(|_| value) {
+            Some(flag) => {
+                flag.push("=");
+                flag.push(word);
+                found = true;
+            }
+            None => joined.push(word.clone()),
+        }
+    }
+    found.then_some(joined)
 }
 
 /// `crawl https://a.example/` and `crawl seeds.txt` are what many programs would take.
@@ -138,6 +199,60 @@ mod tests {
         assert!(!error.contains("--seeds"), "{error}");
         let error = given(&["serach"], &[]).unwrap_err();
         assert!(error.contains("'search'") && !error.contains("--seeds -"), "{error}");
+    }
+
+    #[test]
+    fn a_value_below_zero_is_wrong_as_a_value() {
+        for (words, said) in [
+            (&["--delay", "-1s"][..], "is no time"),
+            (&["--max-pages", "-1"], "whole number below 2^64"),
+            (&["--seeds", "s.txt", "--max-bytes", "-5MiB"], "is no size"),
+            (&["pages", "x", "--concurrency", "-1"], "is no whole number from 1"),
+            (&["find-all", "--distance", "-1"], "--distance"),
+            (&["status", "--json", "-1"], "unexpected"),
+            (&["status", "-1"], "unexpected argument '-1'"),
+        ] {
+            let error = given(words, &[]).unwrap_err();
+            assert!(error.contains(said), "{words:?}: {error}");
+            assert!(said.starts_with("unexp") || !error.contains("unexpected"), "{error}");
+        }
+        let (args, _) = given(&["plan", "--pages", "-5"], &[]).unwrap();
+        assert!(matches!(args.command, Some(args::Command::Plan(plan)) if plan.pages == "-5"));
+    }
+
+    #[test]
+    fn a_file_says_where_data_log_and_figures_go_unless_flag_or_environment_do() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(
+            file.path(),
+            "data = \"from-file\"\nlog-file = \"a.log\"\nmetrics = \"127.0.0.1:9090\"\ndelay = \"2s\"",
+        )
+        .unwrap();
+        let path = file.path().to_str().unwrap();
+        let main = |words: &[&str]| {
+            let args =
+                given(&[words, &["--seeds", "s", "--config", path]].concat(), &[]).unwrap().0;
+            let data = args.crawl.data.data.display().to_string();
+            (data, args.common.log_file, args.crawl.metrics.map(|address| address.port()))
+        };
+        let log = || Some(PathBuf::from("a.log"));
+        assert_eq!(main(&[]), ("from-file".into(), log(), Some(9090)));
+        let flags = ["--data", "flag", "--metrics", "127.0.0.1:1"];
+        assert_eq!(main(&flags), ("flag".into(), log(), Some(1)));
+        for words in [&["search", "x"][..], &["status"]] {
+            let args = given(&[words, &["--config", path]].concat(), &[]).unwrap().0;
+            let dirs = match args.command {
+                Some(args::Command::Search { data, .. } | args::Command::Status { data, .. }) => {
+                    data.dirs
+                }
+                _ => Vec::new(),
+            };
+            assert_eq!(dirs, [PathBuf::from("from-file")]);
+        }
+        let args = given(&["demo", "--config", path], &[]).unwrap().0;
+        assert!(matches!(args.command, Some(args::Command::Demo { data: None })));
+        let (args, _) = given(&["--seeds", "s", "--config", "no-such-file"], &[]).unwrap();
+        assert_eq!(args.crawl.data.data, PathBuf::from("crawl-data"));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! The main job's settings: flag over environment over file over default.
 
-use std::io::Read;
+mod file;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use hapax_extract::Recipe;
@@ -11,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};
-use crate::spelling::{guessed, recipe_named};
+use crate::spelling::recipe_named;
 use crate::units::{
     check_count, check_duration, check_duration_limit, check_size, check_size_limit, limit,
     parse_duration, parse_limit,
@@ -40,9 +43,6 @@ pub(crate) enum PolicyName {
     /// Equal text or Hamming distance alone, as in the papers
     Simhash,
 }
-
-/// A settings file is read to this length.
-const MAX_SETTINGS: u64 = 4 << 20;
 
 /// Between the values of a list in the environment: regular expressions and headers hold anything else.
 const LINE: char = '\n';
@@ -343,30 +343,19 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_CLUSTER_LEASE", value_name = "TIME", help_heading = "Cluster", hide = !cfg!(feature = "cluster"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cluster_lease: Option<String>,
+    /// As the flags of these three names, which belong to every command: read from a file, never saved.
+    #[arg(skip)]
+    #[serde(skip_serializing)]
+    pub(crate) data: Option<PathBuf>,
+    #[arg(skip)]
+    #[serde(skip_serializing)]
+    pub(crate) log_file: Option<PathBuf>,
+    #[arg(skip)]
+    #[serde(skip_serializing)]
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl Settings {
-    /// Reads a settings file.
-    pub(crate) fn read(path: &std::path::Path) -> Result<Self> {
-        let (mut bytes, name) = (Vec::new(), path.display().to_string());
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_SETTINGS + 1).read_to_end(&mut bytes))
-            .with_context(|| format!("cannot read the settings in {name}"))?;
-        if bytes.len() as u64 > MAX_SETTINGS {
-            return Err(coded(USAGE, format!("{name}: over 4 MiB, which no settings file is")));
-        }
-        let text = str::from_utf8(&bytes);
-        Self::parse(text.map_err(|_| coded(USAGE, format!("{name}: not UTF-8")))?, &name)
-    }
-
-    /// Reads the text of a settings file of that `name`.
-    pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
-        toml::from_str(text).map_err(|error| {
-            let said = error.to_string();
-            coded(USAGE, format!("{name}: {}", guessed(said.trim_end())))
-        })
-    }
-
     /// Fills what is not set here from `other`.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {
@@ -426,6 +415,9 @@ impl Settings {
             cluster_name: self.cluster_name.or(other.cluster_name),
             cluster_pages: self.cluster_pages.or(other.cluster_pages),
             cluster_lease: self.cluster_lease.or(other.cluster_lease),
+            data: self.data.or(other.data),
+            log_file: self.log_file.or(other.log_file),
+            metrics: self.metrics.or(other.metrics),
         }
     }
 
@@ -568,16 +560,6 @@ mod tests {
             Settings::parse(&toml::to_string(&none).unwrap(), "").unwrap().max_pages,
             none.max_pages
         );
-    }
-
-    #[test]
-    fn a_file_without_end_is_refused() {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let cut_within_a_character = "é".repeat(MAX_SETTINGS as usize).into_bytes();
-        for (bytes, said) in [(cut_within_a_character, "over 4"), (vec![0xff], "not UTF-8")] {
-            std::fs::write(file.path(), bytes).unwrap();
-            assert!(Settings::read(file.path()).unwrap_err().to_string().contains(said));
-        }
     }
 
     #[test]

@@ -40,10 +40,13 @@ use clap::CommandFactory;
 
 use crate::args::{Args, Command, Duplicates};
 use crate::exit;
+use crate::settings::Settings;
 
 /// Runs what was asked for and returns the exit code.
 pub(crate) fn run(args: Args) -> Result<u8> {
     let common = args.common;
+    // Also of a command that needs none of them, a wrong one is no silence.
+    common.config.as_deref().map(Settings::read).transpose()?;
     match args.command {
         None => main_job::run(&args.crawl, &common),
         Some(Command::Demo { data }) => demo::run(data, &common),

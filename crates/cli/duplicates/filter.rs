@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::rows::{Row, Rows};
 use crate::exit::{USAGE, coded};
+use crate::spelling::did_you_mean;
 
 /// The kinds of discards, as the log writes them.
 pub(crate) const KINDS: [&str; 4] = ["exact", "near", "canonical", "alias"];
@@ -104,7 +105,8 @@ impl Filter {
         let kind = self.kind.as_ref().map(|kind| {
             let found = KINDS.iter().position(|known| known == kind);
             found.map(|at| at as u8).ok_or_else(|| {
-                coded(USAGE, format!("--kind {kind}: there are {}", KINDS.join(", ")))
+                let guess = did_you_mean(kind, KINDS.into_iter());
+                coded(USAGE, format!("--kind {kind}: there are {}{guess}", KINDS.join(", ")))
             })
         });
         let distance = self.distance.as_deref().map(|text| range::<u8>("distance", text, |v| v));
