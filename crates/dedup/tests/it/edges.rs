@@ -231,8 +231,8 @@ fn many_pages_of_equal_text_under_different_names_are_offered_in_linear_time() {
                 store.commit(b"").unwrap();
             }
         }
-        // Each against each would be minutes.
-        assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+        // Two seconds where nothing else runs; each against each would be minutes.
+        assert!(started.elapsed().as_secs() < 100, "{:?}", started.elapsed());
     }
 }
 
