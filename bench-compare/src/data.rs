@@ -19,7 +19,7 @@ pub fn passages(texts: &[String]) -> Vec<u64> {
     stored
 }
 
-/// 95 % uniform random, 5 % planted at distance 1 to 6 from an earlier one; distinct.
+/// 95 % uniform random, 5 % planted at distance 1 to 6 from an earlier one, which may be there already.
 pub fn stored(count: usize) -> Vec<u64> {
     let mut stored: Vec<u64> = Vec::with_capacity(count);
     for i in 0..count as u64 {

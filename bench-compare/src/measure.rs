@@ -1,4 +1,4 @@
-//! CPU seconds of one thread, A and B in turn, and ratios with their spread.
+//! CPU seconds of the whole process, A and B in turn, and ratios with their spread.
 
 use cpu_time::ProcessTime;
 

@@ -4,7 +4,7 @@
 use crate::record::{DocId, Document, Record};
 use crate::{Fingerprint, Numbers, SKETCH_SIZE, Sketch};
 
-/// Offset of a document that duplicates none.
+/// In the column of what a document duplicates: nothing.
 const NONE: u64 = u64::MAX;
 
 pub(crate) const HAS_DIGEST: u8 = 1;

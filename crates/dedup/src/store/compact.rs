@@ -179,7 +179,7 @@ impl Job {
     fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
         let rows = sources.iter().map(|source| source.total()).sum();
         let (layout, packed) = plan::for_segment(rows, self.distance, self.bytes_per_fingerprint);
-        // The counter's number: no other file has it, and each manifest moves it on.
+        // The counter's number: no other segment has it, and each manifest moves it on.
         let name = format!("seg-{}-{}-{}", self.next, ids.start, ids.end);
         let temporary = format!("{name}.tmp");
         let plan = Plan { ids, sources, layout, packed, budget: self.budget };

@@ -52,7 +52,7 @@ impl Snapshot {
     /// All documents that are stored, in the order of their numbers.
     ///
     /// # Complexity
-    /// One look-up by number each: a binary search among at most six segments, one row, its key.
+    /// One look-up by number each: a binary search among the segments, one row, its key.
     pub fn records(&self) -> impl Iterator<Item = Result<Record>> + '_ {
         (0..self.view.end).filter_map(|id| self.record(id).transpose())
     }

@@ -1,4 +1,5 @@
-//! Checksums of blocks: written beside a file, checked when a block is first read.
+//! Checksums of blocks: written beside a file, checked when a block is first read by another process than
+//! its writer.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -96,7 +97,8 @@ impl BlockWriter {
     }
 }
 
-/// A file's bytes, each block of them checked before it is first believed.
+/// A file's bytes, each block of them checked before it is first believed, unless this process has just
+/// written them.
 #[derive(Debug)]
 pub(crate) struct Checked {
     path: PathBuf,
