@@ -30,6 +30,7 @@ impl Failure {
         let text = error.to_string();
         let name = match &error {
             Error::Distance(_)
+            | Error::Threshold { .. }
             | Error::RecipeName
             | Error::PayloadTooLong(_)
             | Error::KeyTooLong(_)

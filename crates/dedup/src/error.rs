@@ -13,7 +13,7 @@ pub enum Error {
         /// What the file system said.
         source: io::Error,
     },
-    /// Another process holds the store.
+    /// The store is open already, in this process or in another.
     Locked {
         /// The lock file.
         path: PathBuf,
@@ -45,16 +45,24 @@ pub enum Error {
     },
     /// A distance above [`MAX_DISTANCE`](crate::MAX_DISTANCE).
     Distance(u32),
-    /// A recipe's name of more than 1,024 bytes or more than one line.
+    /// A threshold of the [`Policy`](crate::Policy) that no similarity can be held against.
+    Threshold {
+        /// The field.
+        name: &'static str,
+        /// What it holds.
+        value: f64,
+    },
+    /// A recipe's name of more than [`MAX_RECIPE`](crate::MAX_RECIPE) bytes or more than one line.
     RecipeName,
-    /// A commit's payload longer than 131,071 bytes.
+    /// A commit's payload longer than [`MAX_PAYLOAD`](crate::MAX_PAYLOAD).
     PayloadTooLong(usize),
-    /// A key longer than 65,535 bytes.
+    /// A key longer than [`MAX_KEY`](crate::MAX_KEY).
     KeyTooLong(usize),
     /// No document was ever given this number, so none can duplicate it.
     NoDocument(u64),
-    /// More fingerprints than 2^32 - 1 at once, more documents than 2^27 - 1 before a commit, or
-    /// numbers too far apart for one segment.
+    /// More fingerprints than 2^32 - 1 at once, more documents than 2^27 - 1 in memory of which no segment is
+    /// being made, more than 2^28 - 1 in the journals of a store that is opened, or numbers too far apart
+    /// for one segment.
     TooMany(u64),
     /// An earlier write failed, so what is on disk is unknown: drop the store and open it again.
     Poisoned,
@@ -72,7 +80,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Locked { path } => write!(f, "{}: another process holds it", path.display()),
+            Self::Locked { path } => {
+                write!(
+                    f,
+                    "{}: the store is open already, here or in another process",
+                    path.display()
+                )
+            }
             Self::Corrupt { path, offset, what } => {
                 write!(f, "{}: damaged at byte {offset}: {what}", path.display())
             }
@@ -90,14 +104,21 @@ impl fmt::Display for Error {
             Self::Distance(distance) => {
                 write!(f, "distance {distance} is above {}", crate::MAX_DISTANCE)
             }
-            Self::RecipeName => f.write_str("a recipe's name is one line of at most 1024 bytes"),
+            Self::Threshold { name, value } => {
+                write!(f, "{name} = {value}: a similarity lies between 0 and 1")
+            }
+            Self::RecipeName => {
+                write!(f, "a recipe's name is one line of at most {} bytes", crate::MAX_RECIPE)
+            }
             Self::PayloadTooLong(length) => {
-                write!(f, "a payload of {length} bytes, at most 131071 fit")
+                write!(f, "a payload of {length} bytes, at most {} fit", crate::MAX_PAYLOAD)
             }
             Self::NoDocument(id) => {
                 write!(f, "there is no document {id} yet that another could duplicate")
             }
-            Self::KeyTooLong(length) => write!(f, "a key of {length} bytes, at most 65535 fit"),
+            Self::KeyTooLong(length) => {
+                write!(f, "a key of {length} bytes, at most {} fit", crate::MAX_KEY)
+            }
             Self::TooMany(count) => write!(f, "{count} are too many at once"),
             Self::Elsewhere(error) => error.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),

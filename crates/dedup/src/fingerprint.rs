@@ -4,7 +4,7 @@ use std::str::FromStr;
 /// A 64-bit simhash. Similar feature sets have fingerprints that differ in few bits.
 ///
 /// 64 bits are the published choice (Manku, Jain, Das Sarma, WWW 2007). On labelled pairs 128 bits tell a
-/// little more (F1 .927 against .878, docs/benchmarks.md), for twice the memory; 32 collide by chance from
+/// little more (F1 .927 against .878), for twice the memory; 32 collide by chance from
 /// about 10^5 pages on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fingerprint(u64);
@@ -33,12 +33,39 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-impl FromStr for Fingerprint {
-    type Err = std::num::ParseIntError;
+impl fmt::LowerHex for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerHex::fmt(&self.0, f)
+    }
+}
 
-    /// Reads what [`Display`](fmt::Display) writes.
+impl From<u64> for Fingerprint {
+    fn from(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+/// A text that is no [`Fingerprint`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParseFingerprintError(());
+
+impl fmt::Display for ParseFingerprintError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a fingerprint is sixteen hexadecimal digits")
+    }
+}
+
+impl std::error::Error for ParseFingerprintError {}
+
+impl FromStr for Fingerprint {
+    type Err = ParseFingerprintError;
+
+    /// Reads what [`Display`](fmt::Display) writes, in capitals too, and nothing shorter: that may be a decimal
+    /// number, or cut.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        u64::from_str_radix(text, 16).map(Self)
+        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let bits = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+        bits.map(Self).ok_or(ParseFingerprintError(()))
     }
 }
 
@@ -75,5 +102,12 @@ mod tests {
         let a = Fingerprint::from_bits(0x00ab);
         assert_eq!(a.to_string(), "00000000000000ab");
         assert_eq!(a.to_string().parse(), Ok(a));
+        assert_eq!("00000000000000AB".parse(), Ok(a));
+        assert_eq!((format!("{a:x}"), format!("{a:#06x}")), ("ab".into(), "0x00ab".into()));
+        assert_eq!(Fingerprint::from(0xab), a);
+        for other in ["ab", "", "00000000000000abc", "+0000000000000ab", "171", "000000000000000g"]
+        {
+            assert_eq!(other.parse::<Fingerprint>(), Err(ParseFingerprintError(())), "{other}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 /// A named hash from bytes to 64 bits, the same on every platform and in every version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FeatureHash {
     /// FNV-1a followed by the 64-bit finaliser of MurmurHash3, which mixes the high bits that plain
     /// FNV leaves biased on short words. The default.

@@ -64,7 +64,7 @@ pub use cluster::{
 };
 pub use dir::{Contents, Directory, FsDirectory, Guard, MemDirectory, Output};
 pub use error::{Error, Result};
-pub use fingerprint::Fingerprint;
+pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use hash::{FeatureHash, mix64};
 pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
 pub use numbers::{NUMBERS_SIZE, Numbers};
@@ -75,9 +75,20 @@ pub use record::{DocId, Document, Record};
 pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 pub use simhash::{FeatureKind, Simhash, TieRule, Weights};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
-pub use store::{MAX_BAND_BUCKET, MAX_CANDIDATES, MAX_KEY, Options, Report, Snapshot, Store};
+pub use store::{
+    MAX_BAND_BUCKET, MAX_CANDIDATES, MAX_KEY, MAX_PAYLOAD, MAX_RECIPE, Options, Report, Snapshot,
+    Store,
+};
 pub use stores::DocumentStore;
 pub use tables::{GrowingTables, MemoryIndex, Near, Offered, Shard, Simd, TableOptions, Tables};
+
+/// Threads share these.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    shared::<Store>();
+    shared::<Snapshot>();
+    shared::<MemoryIndex>();
+};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

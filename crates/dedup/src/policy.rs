@@ -1,5 +1,6 @@
 //! When two documents are the same one: the levels of the decision and their evidence.
 
+use crate::error::{Error, Result};
 use crate::record::DocId;
 use crate::{Fingerprint, Numbers, Sketch};
 
@@ -68,10 +69,11 @@ pub enum Verdict {
 
 /// Thresholds of the decision.
 ///
-/// The defaults were chosen on labelled pairs of web pages; see docs/quality.md.
+/// The defaults were chosen on labelled pairs of web pages. A store refuses a similarity outside of 0 to 1, but for
+/// those of names, which may be above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct Policy {
     /// Largest Hamming distance that proposes a candidate, 0 to 7. Default 3.
     pub distance: u32,
@@ -141,6 +143,7 @@ const ONLY_EQUAL: f64 = 2.0;
 
 /// A reason to ask for a similarity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rule {
     /// The documents are of different sites: [`Policy::similarity`].
     OtherSite,
@@ -193,6 +196,21 @@ pub struct Side<'a> {
 }
 
 impl Policy {
+    pub(crate) fn check(&self) -> Result<()> {
+        let all = [
+            ("similarity_sure", self.similarity_sure, 1.0),
+            ("similarity", self.similarity, 1.0),
+            ("similarity_same_site", self.similarity_same_site, 1.0),
+            ("similarity_short", self.similarity_short, 1.0),
+            ("similarity_little", self.similarity_little, 1.0),
+            ("similarity_template", self.similarity_template, 1.0),
+            ("similarity_name", self.similarity_name, ONLY_EQUAL),
+            ("similarity_name_long", self.similarity_name_long, ONLY_EQUAL),
+        ];
+        let wrong = all.into_iter().find(|(_, value, most)| !(0.0..=*most).contains(value));
+        wrong.map_or(Ok(()), |(name, value, _)| Err(Error::Threshold { name, value }))
+    }
+
     /// Every rule that speaks about two documents, with the similarity it asks for. The strictest
     /// counts; above 1 only equal text is left.
     pub fn rules(&self, a: Side<'_>, b: Side<'_>) -> Vec<(Rule, f64)> {

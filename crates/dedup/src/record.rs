@@ -80,7 +80,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The record in bytes, as it lies in a journal (docs/format.md), for stores elsewhere.
+    /// The record in bytes, as it lies in a journal (FORMAT.md), for stores elsewhere.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         encode(self.id, &Row::new(&self.document(), self.of, self.indexed), &mut bytes);

@@ -148,6 +148,7 @@ impl Simhash {
 
 /// What a feature is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FeatureKind {
     /// A word or shingle of the text.
     Shingle,

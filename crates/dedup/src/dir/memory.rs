@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::{Contents, Directory, Guard, Output};
 use crate::tables::buffer::Buffer;
 
-/// A folder in memory: for stores that need not last.
+/// A folder in memory: for stores that need not last. A clone is the same folder, with the same files.
 #[derive(Clone, Debug, Default)]
 pub struct MemDirectory {
     files: Arc<Mutex<BTreeMap<String, Arc<Mutex<MemFile>>>>>,

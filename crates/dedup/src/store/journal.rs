@@ -15,8 +15,8 @@ const MAX_FRAME: usize = 1 << 17;
 /// A journal of more bytes is followed by another, though there is little in memory: commits carry
 /// payloads, and deletions are no documents.
 pub(crate) const FULL: u64 = 64 << 20;
-/// The longest payload of a commit.
-pub(crate) const MAX_PAYLOAD: usize = MAX_FRAME - 1;
+/// The longest payload of a commit, in bytes.
+pub const MAX_PAYLOAD: usize = MAX_FRAME - 1;
 
 /// What a frame holds; its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

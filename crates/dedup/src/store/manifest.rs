@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 pub(crate) const NAME: &str = "MANIFEST";
 /// Its name until it is whole.
 pub(super) const NEXT: &str = "MANIFEST.tmp";
-/// The longest name of a recipe.
-pub(crate) const MAX_RECIPE: usize = 1024;
+/// The longest name of a recipe, in bytes.
+pub const MAX_RECIPE: usize = 1024;
 
 /// One segment of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,8 @@ use crate::error::{Error, Result};
 use crate::policy::{Neighbour, Verdict};
 use crate::record::{DocId, Document, Record};
 
+pub use self::journal::MAX_PAYLOAD;
+pub use self::manifest::MAX_RECIPE;
 pub use self::options::Options;
 pub use self::proposals::MAX_CANDIDATES;
 pub(crate) use self::segment::blocks::Checked;
@@ -45,7 +47,7 @@ pub(crate) const OLDEST: u32 = 2;
 /// A band's list holds at most this many documents: a template that every page of a site shares
 /// would otherwise make each look-up slow. Hamming tables are never capped.
 pub const MAX_BAND_BUCKET: usize = 512;
-/// The longest key.
+/// The longest key, in bytes.
 pub const MAX_KEY: usize = u16::MAX as usize;
 
 /// Documents, looked up by fingerprint and sketch, each stored once.
@@ -90,7 +92,7 @@ impl Store {
     /// A store in memory: the same segments and merges, in no folder.
     ///
     /// # Errors
-    /// [`Error::Distance`], [`Error::RecipeName`].
+    /// [`Error::Distance`], [`Error::Threshold`], [`Error::RecipeName`].
     pub fn in_memory(options: Options) -> Result<Self> {
         Self::open_in(Arc::new(MemDirectory::new()), options)
     }
@@ -98,7 +100,7 @@ impl Store {
     /// Opens or creates the store in `folder`.
     ///
     /// # Errors
-    /// [`Error::Locked`] if another process holds it, [`Error::Corrupt`], [`Error::Version`] and
+    /// [`Error::Locked`] if it is open already, [`Error::Corrupt`], [`Error::Version`] and
     /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system.
     ///
     /// # Complexity
@@ -164,7 +166,8 @@ impl Store {
         held(&self.writer).ids.was_set_aside()
     }
 
-    /// What the last commit carried, see [`commit`](Self::commit).
+    /// What the last commit carries, see [`commit`](Self::commit): from the moment that one is asked for, also
+    /// while it is under way and if it fails. After an open: what the last one carried that is durable.
     pub fn payload(&self) -> Vec<u8> {
         held(&self.writer).payload.clone()
     }
@@ -212,7 +215,7 @@ impl Store {
     /// [`Error::Corrupt`] from a segment.
     ///
     /// # Complexity
-    /// One look-up in the tables of each of at most six segments and in memory, see [`Tables`](crate::Tables),
+    /// One look-up in the tables of each segment (six, and those that are full) and in memory, see [`Tables`](crate::Tables),
     /// and one read of a record's row for each document found.
     pub fn near(&self, fingerprint: Fingerprint) -> Result<Vec<(DocId, u32)>> {
         self.snapshot().near(fingerprint)
@@ -241,7 +244,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::KeyTooLong`], [`Error::Corrupt`] from a segment, [`Error::Poisoned`],
-    /// [`Error::TooMany`] from 2^27 documents on since the last commit.
+    /// [`Error::TooMany`] from 2^27 documents on in memory that no segment is being made of: commit.
     ///
     /// # Complexity
     /// That of [`near`](Self::near) and of 16 look-ups of bands where the document has a sketch, or of one
@@ -323,13 +326,13 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
-    /// disk is unknown. [`Error::PayloadTooLong`] above 131,071 bytes.
+    /// disk is unknown. [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`] bytes.
     ///
     /// # Complexity
     /// One write and one sync of what was done since the last; a merge that it begins runs on a thread of
     /// its own, and is waited for only once a second full memtable stands behind it.
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
-        if payload.len() > journal::MAX_PAYLOAD {
+        if payload.len() > MAX_PAYLOAD {
             return Err(Error::PayloadTooLong(payload.len()));
         }
         self.commit_with(Some(payload))

@@ -66,6 +66,7 @@ impl Options {
         if self.policy.distance > crate::MAX_DISTANCE {
             return Err(Error::Distance(self.policy.distance));
         }
+        self.policy.check()?;
         if self.recipe.len() > MAX_RECIPE || self.recipe.contains(['\n', '\r']) {
             return Err(Error::RecipeName);
         }
@@ -77,6 +78,26 @@ impl Options {
 mod tests {
     use super::*;
     use crate::store::segment::build::MAX_ROWS;
+
+    #[test]
+    fn thresholds_are_similarities() {
+        let check = |change: fn(&mut Policy, f64), value| {
+            let mut options = Options::default();
+            change(&mut options.policy, value);
+            options.check().is_ok()
+        };
+        let same_site: fn(&mut Policy, f64) = |policy, value| policy.similarity_same_site = value;
+        let name: fn(&mut Policy, f64) = |policy, value| policy.similarity_name = value;
+        for value in [f64::NAN, f64::INFINITY, -0.1, 55.0] {
+            assert!(!check(same_site, value) && !check(name, value), "{value}");
+        }
+        assert!(check(same_site, 0.0) && check(same_site, 1.0) && !check(same_site, 1.1));
+        assert!(check(name, 2.0), "only equal text");
+        let mut options = Options::default();
+        options.policy.similarity_short = 65.0;
+        let error = options.check().unwrap_err().to_string();
+        assert_eq!(error, "similarity_short = 65: a similarity lies between 0 and 1");
+    }
 
     #[test]
     fn what_the_journals_hold_fits_into_one_segment() {

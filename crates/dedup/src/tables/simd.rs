@@ -10,6 +10,7 @@ use super::line::{Form, Line};
 
 /// Which instructions scan a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Simd {
     /// Those that every machine of the target has.
     Portable,

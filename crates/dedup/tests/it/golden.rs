@@ -118,6 +118,12 @@ fn golden_files_load() {
 fn what_is_written_today_is_what_the_golden_files_hold() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
+    let names = |folder: &Path| -> std::collections::BTreeSet<String> {
+        let files = fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.path().is_file());
+        let names = files.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter(|name| name != "ANSWERS" && name != "LOCK").collect()
+    };
+    assert_eq!(names(folder.path()), names(Path::new(GOLDEN)));
     for entry in fs::read_dir(GOLDEN).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap();

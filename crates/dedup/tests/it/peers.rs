@@ -185,5 +185,7 @@ fn verdicts_can_be_serialised() {
     assert!(text.contains("\"fingerprint\":\"ffffffffffffffff\""), "{text}");
     assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
     let policy: hapax_dedup::Policy = serde_json::from_str("{\"distance\": 5}").unwrap();
+    let misspelt = serde_json::from_str::<hapax_dedup::Policy>("{\"distence\": 5}").unwrap_err();
+    assert!(misspelt.to_string().contains("unknown field `distence`"), "{misspelt}");
     assert_eq!((policy.distance, policy.short_tokens), (5, 50));
 }
