@@ -32,6 +32,21 @@ def test_a_length_is_digits(length: str) -> None:
         list(warc.responses(io.BytesIO(whole)))
 
 
+@pytest.mark.parametrize("status", ["9" * 5000, "20", "2000", "+20", "2_0", "²00"])
+def test_a_status_is_three_digits(status: str) -> None:
+    odd = f"HTTP/1.1 {status} OK\r\n\r\nbody".encode()
+    assert bodies(odd, b"HTTP/1.1 200 OK\r\n\r\nnext") == [b"next"]
+
+
+def test_encodings_are_few() -> None:
+    body = b"text"
+    for layers in (1, 2, 3):
+        body = gzip.compress(body)
+        encoding = "gzip, identity" + ", gzip" * (layers - 1)
+        assert bodies(packed(encoding, body)) == ([b"text"] if layers <= 2 else [])
+    assert bodies(packed("gzip" + ", gzip" * 5000, body)) == []
+
+
 def test_heads_are_bounded() -> None:
     fields = b"X-Field: value\r\n"
     for endless in (fields * 5000, b"x" * (1 << 17)):

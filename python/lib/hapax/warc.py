@@ -20,6 +20,8 @@ MAX_HEAD = 1 << 16
 MAX_BODY = 64 << 20
 #: Members of a gzipped body, and frames of one in zstd.
 MAX_MEMBERS = 10_000
+#: Encodings of a body one around the other, as many as a crawl takes off.
+MAX_ENCODINGS = 2
 #: Bytes of a body that are unpacked at once.
 PIECE = 1 << 10
 
@@ -129,7 +131,10 @@ def _head(reader: Any) -> dict[str, str]:
 def _response(url: str, block: bytes) -> Response | None:
     stream = io.BytesIO(block)
     status = stream.readline(MAX_LINE).split(None, 2)
-    if len(status) < 2 or not status[0].startswith(b"HTTP/") or not status[1].isdigit():
+    if len(status) < 2 or not status[0].startswith(b"HTTP/"):
+        return None
+    # int() would refuse to read thousands of digits.
+    if not (len(status[1]) == 3 and status[1].isdigit()):
         return None
     try:
         head = _head(stream)
@@ -164,7 +169,11 @@ def _chunks(body: bytes) -> bytes:
 
 def _decode(body: bytes, encoding: str) -> bytes | None:
     """The body as it was before it was packed; ``None`` if that cannot be told."""
-    for name in reversed([part.strip() for part in encoding.split(",") if part.strip()]):
+    parts = (part.strip() for part in encoding.split(","))
+    names = [name for name in parts if name not in ("", "identity")]
+    if len(names) > MAX_ENCODINGS:
+        return None
+    for name in reversed(names):
         unpacked = _unpack(body, name)
         if unpacked is None:
             return None
@@ -192,7 +201,7 @@ def _unpack(body: bytes, name: str) -> bytes | None:
 
             unpacked = _members(body, zstandard.ZstdDecompressor().decompressobj, ZSTD)
             return unpacked[0] if unpacked is not None and unpacked[1] else None
-        return body if name == "identity" else None
+        return None
     except Exception:
         # Packed by a library that is not there, or not packed as it says.
         return None
