@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use hapax_dedup::{Document, Fingerprint, Options, Policy, Store};
+use hapax_dedup::{Document, Error, Fingerprint, MAX_KEY, Options, Policy, Store};
 use hapax_extract::Recipe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -244,6 +244,11 @@ impl PyStore {
             return Err(PyValueError::new_err(what));
         }
         let keys = self::contents(py, &keys)?;
+        let mut lengths = keys.iter().map(|key| key.bytes().len()).enumerate();
+        if let Some((number, length)) = lengths.find(|(_, length)| *length > MAX_KEY) {
+            let what = Error::KeyTooLong(length);
+            return Err(PyValueError::new_err(format!("item {number}: {what}")));
+        }
         let mut offers = Vec::with_capacity(contents.len());
         for (number, content) in contents.iter().enumerate() {
             offers.push(Offer::of(content).map_err(|error| {

@@ -87,6 +87,8 @@ def test_bad_rows_are_named_and_change_nothing() -> None:
         store.offer_many(["a", None], ["x", "y"])
     with pytest.raises(ValueError, match="2 keys and 1 contents"):
         store.offer_many(["a", "b"], ["x"])
+    with pytest.raises(ValueError, match="item 1: a key of 70000 bytes, at most 65535"):
+        store.offer_many(["a", "k" * 70_000], ["x", "y"])
     with pytest.raises(ValueError, match="65535"):
         store.offer("k" * 70_000, "x")
     with pytest.raises(ValueError, match="64-bit"):
