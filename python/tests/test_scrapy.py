@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -167,6 +168,45 @@ def test_lines_that_no_commit_covers_are_cut_off(tmp_path: Path) -> None:
     finally:
         data.close()
     assert [row["url"] for row in read(log)] == ["http://h/2", "http://h/3"]
+
+
+def test_a_log_that_the_store_knows_nothing_of_is_kept(tmp_path: Path) -> None:
+    data = DataDirectory(tmp_path)
+    for number in (1, 2):
+        data.offer(hapax.extract_plain(article(1), url=f"http://h/{number}"))
+    data.close()
+    log = tmp_path / "discarded.jsonl"
+    whole = log.read_bytes()
+    shutil.rmtree(tmp_path / "dedup")
+    for _ in range(2):
+        with pytest.raises(hapax.DamagedError, match=r"discarded\.jsonl: .*knows of none"):
+            DataDirectory(tmp_path)
+        assert log.read_bytes() == whole != b""
+
+
+def test_a_crash_before_the_first_commit_leaves_nothing(tmp_path: Path) -> None:
+    code = (
+        "import os, sys, hapax\n"
+        "from hapax.directory import DataDirectory\n"
+        "data = DataDirectory(sys.argv[1])\n"
+        "for n in range(2): data.offer(hapax.extract_plain(sys.argv[2], url=f'http://h/{n}'))\n"
+        "os._exit(9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, tmp_path, article(1)], timeout=60)
+    assert done.returncode == 9
+    assert len(read(tmp_path / "discarded.jsonl")) == 1
+    DataDirectory(tmp_path).close()
+    assert read(tmp_path / "discarded.jsonl") == []
+
+
+@pytest.mark.parametrize("length", ['"7"', "-1", "true", "1.5", "null"])
+def test_a_committed_length_is_a_number(tmp_path: Path, length: str) -> None:
+    with hapax.Store(tmp_path / "dedup") as store:
+        store.commit(f'{{"discarded": {length}}}'.encode())
+    (tmp_path / "discarded.jsonl").write_bytes(b"{}\n")
+    with pytest.raises(hapax.DamagedError, match="committed length"):
+        DataDirectory(tmp_path)
+    assert (tmp_path / "discarded.jsonl").read_bytes() == b"{}\n"
 
 
 def test_keys_of_a_crawl_survive_a_commit(tmp_path: Path) -> None:

@@ -48,9 +48,19 @@ class DataDirectory:
         try:
             self.store = Store(self.path / "dedup", **options)
             self._position = _position(self.store.payload)
-            length = self._position.get("discarded", 0)
-            self._log = _Log(self.path / "discarded.jsonl", length)
+            log = self.path / "discarded.jsonl"
+            if not self.store.payload:
+                if log.exists() and log.stat().st_size > 0:
+                    raise DamagedError(
+                        f"{log}: there are lines, but the store knows of none: move the file elsewhere"
+                    )
+                # From here on no payload means that the store is not the one of the log.
+                self._position["discarded"] = 0
+                self.store.commit(json.dumps(self._position).encode())
+            self._log = _Log(log, self._position.get("discarded", 0))
         except BaseException:
+            if hasattr(self, "store"):
+                self.store.close()
             self._lock.close()
             raise
         self._texts = _Texts()
@@ -195,6 +205,9 @@ def _position(payload: bytes) -> dict[str, Any]:
         raise DamagedError(f"the committed positions cannot be read: {error}") from error
     if not isinstance(position, dict):
         raise DamagedError("the committed positions are no object")
+    length = position.get("discarded", 0)
+    if type(length) is not int or length < 0:
+        raise DamagedError(f"the committed length of discarded.jsonl is {length!r}")
     return position
 
 
