@@ -228,7 +228,6 @@ fn translate(path: &Path, error: TantivyError) -> Error {
     };
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
-        // Also who reads takes a lock, for which the folder must be writable.
         TantivyError::LockFailure(LockError::IoError(source), _) => io(source),
         TantivyError::IoError(source) => io(source),
         TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. })

@@ -9,6 +9,7 @@ out by the caller's numbers: [`Index::delete_from`].
 
 mod error;
 mod index;
+mod reading;
 mod searcher;
 mod tokenizer;
 

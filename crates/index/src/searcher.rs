@@ -4,13 +4,15 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use tantivy::collector::{Count, TopDocs};
+use tantivy::directory::MmapDirectory;
 use tantivy::query::{QueryParser, RangeQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::snippet::SnippetGenerator;
-use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
 
 use crate::error::{Error, Result};
 use crate::index::{Fields, TOKENIZER, guarded, schema};
+use crate::reading::Reading;
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 
 /// Characters of a snippet.
@@ -77,7 +79,8 @@ impl std::fmt::Debug for Searcher {
 }
 
 impl Searcher {
-    /// Opens the index in `folder` for reading.
+    /// Opens the index in `folder` for reading, where nothing is written: neither folder nor files need be
+    /// writable.
     ///
     /// # Errors
     /// [`Error::Missing`] without an index, else as [`Index::open`](crate::Index::open).
@@ -85,8 +88,17 @@ impl Searcher {
         if !folder.join("meta.json").exists() {
             return Err(Error::Missing(folder.to_owned()));
         }
+        let directory = guarded(folder, || Ok(MmapDirectory::open(folder)?))?;
+        Self::read(Reading::new(directory, folder), folder, jieba)
+    }
+
+    pub(crate) fn read(
+        directory: impl Directory,
+        folder: &Path,
+        jieba: Dictionary,
+    ) -> Result<Self> {
         let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
-            let index = tantivy::Index::open_in_dir(folder)?;
+            let index = tantivy::Index::open(directory)?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
             let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
             Ok((index, reader))
