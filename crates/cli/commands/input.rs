@@ -31,10 +31,12 @@ fn within(from: impl Read) -> io::Result<Vec<u8>> {
     gunzip(bytes)
 }
 
-/// How a file begins, unpacked: enough to tell what it is.
+/// How a file begins, unpacked: enough to tell what it is. Where that is damaged, as much as can be read:
+/// whoever reads the file whole tells more, and may read beyond the damage.
 pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
     let mut head = Vec::new();
-    unpacked(BufReader::new(File::open(path)?))?.take(HEAD).read_to_end(&mut head)?;
+    let mut bytes = unpacked(BufReader::new(File::open(path)?))?.take(HEAD);
+    let _ = bytes.read_to_end(&mut head);
     Ok(head)
 }
 
@@ -92,6 +94,16 @@ fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_head_of_a_damaged_file_is_no_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"\x1f\x8b\x08\0damaged").unwrap();
+        assert!(head(file.path()).unwrap().len() < 9);
+        std::fs::write(file.path(), "é".repeat(HEAD as usize)).unwrap();
+        assert_eq!(head(file.path()).unwrap().len() as u64, HEAD);
+        assert!(head(Path::new("no-such-file")).is_err());
+    }
 
     #[test]
     fn a_line_that_is_too_long_is_read_over_and_the_next_one_is_whole() {
