@@ -162,7 +162,11 @@ impl DataDir {
 /// The defaults of all settings that a text does not set, as comments.
 fn defaults_beside(own: &str) -> String {
     let is_set = |name: &str| {
-        own.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(" =")))
+        // This very file lies there.
+        name == "data"
+            || own
+                .lines()
+                .any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(" =")))
     };
     include_str!("../../config/default.toml")
         .lines()

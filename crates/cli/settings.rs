@@ -572,7 +572,9 @@ mod tests {
         let names: std::collections::BTreeSet<&str> =
             lines.iter().filter_map(|line| Some(line.split_once(" = ")?.0)).collect();
         let command = Settings::augment_args(clap::Command::new("crawl"));
-        let flags = command.get_arguments().filter_map(clap::Arg::get_long).collect();
+        let flags = command.get_arguments().filter_map(clap::Arg::get_long);
+        // What other commands have too.
+        let flags = flags.chain(["data", "log-file", "metrics"]).collect();
         assert_eq!(names, flags, "every setting stands in the file");
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::stats::{PageCounts, Stats};
 use crate::exit;
-use crate::output::{bytes, duration, escape, number};
+use crate::output::{bytes, duration, escape, number, shell_path};
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -243,18 +243,18 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     } else if summary.queued_urls > 0 {
         writeln!(out, "  still queued {:>9}", number(summary.queued_urls))?;
     }
-    let data = &summary.data;
+    let root = Path::new(&summary.data);
+    let data = shell_path(root);
     writeln!(out)?;
     // What a job by --no-warc, --no-index or --links-only has not made is not named.
-    let there = |name: &str| Path::new(data).join(name).exists();
-    if there("pages") {
-        writeln!(out, "  pages as fetched   {data}/pages/")?;
+    if root.join("pages").exists() {
+        writeln!(out, "  pages as fetched   {}", shell_path(&root.join("pages/")))?;
     }
-    if there("index") {
+    if root.join("index").exists() {
         writeln!(out, "  search             crawl search WORDS --data {data}")?;
     }
     writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
-    writeln!(out, "  what was skipped   {data}/skipped.jsonl")?;
+    writeln!(out, "  what was skipped   {}", shell_path(&root.join("skipped.jsonl")))?;
     if summary.stopped.is_some() && !running {
         let limit = summary.stopped.as_deref().and_then(|why| why.strip_suffix(" is reached"));
         match limit.filter(|limit| *limit != "--time-limit") {

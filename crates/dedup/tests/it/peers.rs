@@ -125,21 +125,18 @@ fn one_hot_bucket_does_not_slow_the_others() {
 
 #[test]
 fn an_insert_moves_a_bucket_and_not_the_whole_set() {
-    // Half of the inserts come before all that is there, which is the worst of a sorted list: twenty
-    // times as many would take 400 times the time, and here they take some thirty times.
+    // Half of the inserts come before all that is there, which is the worst of a sorted list: four times
+    // as many would take 16 times the time, and here they take some four times. Both are larger than a
+    // cache, and are measured in turn: the machine may be busy.
     let layout = Layout::for_distance(3).unwrap();
     let time = |count: u64| {
-        let mut best = std::time::Duration::MAX;
-        for _ in 0..3 {
-            let mut growing = GrowingTables::new(layout.clone());
-            let started = std::time::Instant::now();
-            (0..count).for_each(|i| assert!(growing.insert(fingerprint(mix64(i) >> (i % 2 * 20)))));
-            best = best.min(started.elapsed());
-        }
-        best
+        let mut growing = GrowingTables::new(layout.clone());
+        let started = std::time::Instant::now();
+        (0..count).for_each(|i| assert!(growing.insert(fingerprint(mix64(i) >> (i % 2 * 20)))));
+        started.elapsed()
     };
-    let (few, many) = (time(10_000), time(200_000));
-    assert!(many < few * 200, "{few:?} {many:?}");
+    let times: Vec<_> = (0..5).map(|_| (time(100_000), time(400_000))).collect();
+    assert!(times.iter().any(|(few, many)| *many < *few * 10), "{times:?}");
 }
 
 #[test]
