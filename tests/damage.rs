@@ -120,6 +120,68 @@ fn what_a_crash_left_behind_the_committed_archive_is_no_damage() {
 }
 
 #[test]
+fn a_folder_of_ones_own_is_no_damage_and_a_log_outlives_its_frontier() {
+    let (server, bench) = (site(), Bench::new());
+    std::fs::create_dir_all(bench.data().join("pages")).unwrap();
+    write(&bench.data().join("pages/notes.html"), "mine");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-depth", "0"])), 0);
+    assert!(!bench.log("skipped.jsonl").is_empty());
+    let log = std::fs::read(bench.data().join("skipped.jsonl")).unwrap();
+    std::fs::remove_dir_all(bench.data().join("frontier")).unwrap();
+    let page = bench.path("page.html");
+    write(&page, format!("<p>{}</p>", prose(9, 9)));
+    bench.run(&["pages", page.to_str().unwrap()]);
+    bench.run(&["forget", &server.url("/other")]);
+    let now = std::fs::read(bench.data().join("skipped.jsonl")).unwrap();
+    assert!(now.starts_with(&log));
+}
+
+#[test]
+fn a_file_that_a_kill_left_half_made_is_made_anew() {
+    let (server, bench) = (site(), Bench::new());
+    std::fs::create_dir_all(bench.data().join("frontier")).unwrap();
+    write(&bench.data().join("frontier/frontier.new"), vec![0; 4096]);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert!(!bench.data().join("frontier/frontier.new").exists());
+}
+
+#[test]
+fn a_page_and_an_archive_come_through_a_pipe_whole() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let long = format!("<title>Beginning</title><p>STARTWORD {}</p>", prose(7, 200));
+    let archive = std::fs::read(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
+    for (input, word) in [(long.into_bytes(), "STARTWORD"), (archive, "Page 2")] {
+        let data = Bench::new();
+        let mut child = crawl()
+            .args(["pages", "/dev/stdin", "--data"])
+            .arg(data.data())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(&input).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert!(data.run(&["export"]).contains(word), "{word}");
+    }
+}
+
+#[test]
+fn a_seed_that_was_excluded_comes_back_and_a_second_look_keeps_to_what_is_included() {
+    let server = site();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--exclude", "127"])), 4);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--exclude", "never"])), 0);
+    assert_eq!(bench.summary()["pages"]["indexed"], 2);
+    let before = server.asked().len();
+    let flags = ["--recrawl", "--include", "other"];
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let mut again = server.asked()[before..].to_vec();
+    again.sort();
+    assert_eq!(again, ["/", "/other"]);
+}
+
+#[test]
 fn half_a_line_of_the_log_of_another_job_is_cut_off() {
     let bench = Bench::new();
     let (page, broken) = (bench.path("page.html"), bench.path("broken.warc"));

@@ -15,13 +15,12 @@ use crate::settings::Settings;
 const VERSION: u32 = 2;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
-/// crawl's any more.
+/// crawl's any more. The store comes last: what is there without it is taken for damage.
 const OWN: [&str; 14] = [
     "crawl.toml",
     "summary.json",
     "pages",
     "index",
-    "dedup",
     "frontier",
     "received",
     "discarded.jsonl",
@@ -31,6 +30,7 @@ const OWN: [&str; 14] = [
     "spool",
     "worker",
     "hapax-demo",
+    "dedup",
 ];
 
 /// So often, and so long in between, a lock is tried that another process holds.
@@ -125,6 +125,12 @@ impl DataDir {
             defaults_beside(&own)
         );
         self.replace("crawl.toml", text.as_bytes())
+    }
+
+    /// As if nothing had been set yet.
+    pub(crate) fn forget_settings(&self) -> Result<()> {
+        let path = self.root.join("crawl.toml");
+        fs::remove_file(&path).map_err(|error| unwritable(&path, &error))
     }
 
     /// Replaces a small file in one step that survives a power cut.

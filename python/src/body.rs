@@ -7,9 +7,6 @@ use url::Url;
 
 use crate::errors::Failure;
 
-/// Links of a page without an address are resolved against this.
-const BASE: &str = "http://localhost/";
-
 /// A page's bytes, and what is known of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
@@ -43,7 +40,7 @@ impl<'a> Body<'a> {
 }
 
 fn base() -> Result<Url, Failure> {
-    Url::parse(BASE).map_err(|error| Failure::value(error.to_string()))
+    hapax_page::stand_in().map_err(|error| Failure::value(error.to_string()))
 }
 
 /// The recipe of that name; none is the default.
@@ -56,7 +53,7 @@ pub(crate) fn recipe(name: Option<&str>) -> Result<Recipe, Failure> {
 }
 
 /// A page's fingerprint and its number of content words. Without an address, or with one that is none,
-/// its links are resolved against [`BASE`].
+/// it is read as a page without one.
 pub(crate) fn fingerprint_of(
     body: &Body<'_>,
     url: Option<&[u8]>,

@@ -1,7 +1,7 @@
 //! Pages, read.
 
 use hapax_extract::{Document, Reason};
-use hapax_page::{Evidence, Kind};
+use hapax_page::{Evidence, Kind, as_it_stands};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
@@ -138,8 +138,8 @@ impl Page {
         self.url.as_ref().map(Url::as_str)
     }
     #[getter]
-    fn canonical(&self) -> Option<&str> {
-        self.document.canonical.as_ref().map(Url::as_str)
+    fn canonical(&self) -> Option<String> {
+        self.document.canonical.as_ref().map(as_it_stands)
     }
     #[getter]
     fn noindex(&self) -> bool {
@@ -158,8 +158,8 @@ impl Page {
         self.document.truncated.map(hapax_extract::Truncation::as_str)
     }
     #[getter]
-    fn links(&self) -> Vec<&str> {
-        self.document.links.iter().map(|link| link.url.as_str()).collect()
+    fn links(&self) -> Vec<String> {
+        self.document.links.iter().map(|link| as_it_stands(&link.url)).collect()
     }
     #[getter]
     fn blocks(&self) -> Vec<Block> {

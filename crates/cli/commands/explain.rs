@@ -7,11 +7,10 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_extract::{Document, Reason, Recipe, weighted_words};
-use hapax_page::{Evidence, HASH, Kind, examples, site_of};
+use hapax_page::{Evidence, HASH, Kind, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::address::{as_it_stands, stand_in};
 use super::explain_verdict::{Verdict, ask};
 use super::input::read;
 use super::print;

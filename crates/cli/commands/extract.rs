@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use hapax_extract::{Document, Reason, Recipe};
-use hapax_page::{HASH, Kind, fingerprint as fingerprint_by};
+use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
-use super::address::{as_it_stands, stand_in};
 use super::input::read;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};

@@ -22,22 +22,30 @@ pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     within(File::open(path)?)
 }
 
-fn within(from: impl Read) -> io::Result<Vec<u8>> {
+/// Reads an input to its end, gzipped or plain.
+pub(super) fn within(from: impl Read) -> io::Result<Vec<u8>> {
+    gunzip(as_it_lies(from)?)
+}
+
+/// Reads an input to its end.
+pub(super) fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!("larger than {MAX_FILE} bytes")));
     }
-    gunzip(bytes)
+    Ok(bytes)
 }
 
 /// How a file begins, unpacked: enough to tell what it is. Where that is damaged, as much as can be read:
-/// whoever reads the file whole tells more, and may read beyond the damage.
-pub(super) fn head(path: &Path) -> io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    let mut bytes = unpacked(BufReader::new(File::open(path)?))?.take(HEAD);
-    let _ = bytes.read_to_end(&mut head);
-    Ok(head)
+/// whoever reads the file whole tells more, and may read beyond the damage. And the whole of it as it
+/// lies there, for of a pipe nothing can be read twice.
+pub(super) fn head_and_whole(path: &Path) -> io::Result<(Vec<u8>, impl Read + use<>)> {
+    let mut file = File::open(path)?;
+    let (mut start, mut head) = (Vec::new(), Vec::new());
+    file.by_ref().take(HEAD).read_to_end(&mut start)?;
+    let _ = unpacked(start.as_slice())?.take(HEAD).read_to_end(&mut head);
+    Ok((head, io::Cursor::new(start).chain(file)))
 }
 
 /// The bytes of an input of any length, unpacked if they are gzipped.
@@ -99,6 +107,7 @@ mod tests {
     fn the_head_of_a_damaged_file_is_no_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"\x1f\x8b\x08\0damaged").unwrap();
+        let head = |path: &Path| head_and_whole(path).map(|(head, _)| head);
         assert!(head(file.path()).unwrap().len() < 9);
         std::fs::write(file.path(), "é".repeat(HEAD as usize)).unwrap();
         assert_eq!(head(file.path()).unwrap().len() as u64, HEAD);

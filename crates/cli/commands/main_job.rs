@@ -11,7 +11,7 @@ use super::explain_url;
 use crate::args::{Common, CrawlArgs};
 use crate::crawl::{Job, Summary, check_settings, crawl, print_summary, read_seeds};
 use crate::data::DataDir;
-use crate::exit::{USAGE, coded};
+use crate::exit::{USAGE, code_of, coded};
 use crate::output;
 use crate::settings::Settings;
 
@@ -82,7 +82,9 @@ pub(super) fn resume(
     run: Run,
     common: &Common,
 ) -> Result<Summary> {
-    let saved = data.saved()?.unwrap_or_default();
+    let saved = data.saved()?;
+    let is_first = saved.is_none();
+    let saved = saved.unwrap_or_default();
     let mut settings = flags.or(saved.settings);
     // An empty address takes back the one that was saved.
     settings.cluster = settings.cluster.filter(|address| !address.is_empty());
@@ -90,6 +92,10 @@ pub(super) fn resume(
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));
     ask_for_contact(&all, &mut settings, common.quiet);
+    if is_first {
+        // Later ones are saved when the stores have taken them: a kill before that finds these.
+        data.save(all.iter().map(Url::to_string).collect(), &settings)?;
+    }
     let rules = format!(
         "{:?} {:?} {:?} {:?} {}",
         settings.scope,
@@ -107,7 +113,13 @@ pub(super) fn resume(
     );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
     let Run { recrawl, metrics } = run;
-    crawl(data, &Job { seeds: all, settings, progress, recrawl, metrics, rules })
+    let done = crawl(data, &Job { seeds: all, settings, progress, recrawl, metrics, rules });
+    // What a store refuses is not what the next run should take up.
+    let begun = data.root().join("summary.json").exists();
+    if is_first && !begun && done.as_ref().is_err_and(|error| code_of(error) == USAGE) {
+        data.forget_settings()?;
+    }
+    done
 }
 
 /// Who crawls strangers' hosts should say whom to ask about it: a person is asked, once.

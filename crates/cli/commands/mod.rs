@@ -1,6 +1,5 @@
 //! One file a command.
 
-mod address;
 mod calibrate;
 pub(crate) mod change;
 mod check;

@@ -12,7 +12,7 @@ use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
 use hapax_fetch::{Response, decode_bytes_within};
 use url::Url;
 
-use super::input::{head, read_file, read_line, unpacked};
+use super::input::{as_it_lies, head_and_whole, read_file, read_line, unpacked, within};
 use super::item::{Item, MAX_LINE};
 use super::stored_kind::{StoredKind, stored_kind};
 use crate::args::Common;
@@ -171,8 +171,10 @@ impl Line {
             if entry.is_dir() && !entry.is_symlink() {
                 self.folder(&entry)?;
             } else if entry.is_file() {
-                match head(&entry) {
-                    Ok(head) if stored_kind(&entry, &head).is_among_pages() => self.file(&entry)?,
+                match head_and_whole(&entry) {
+                    Ok((head, _)) if stored_kind(&entry, &head).is_among_pages() => {
+                        self.file(&entry)?
+                    }
                     Ok(_) => self.left_out += 1,
                     Err(error) => self.report(&entry, &error.to_string())?,
                 }
@@ -182,15 +184,16 @@ impl Line {
     }
 
     fn file(&mut self, path: &Path) -> Result<()> {
-        let head = match head(path) {
-            Ok(head) => head,
+        let (head, whole) = match head_and_whole(path) {
+            Ok(found) => found,
             Err(error) => return self.report(path, &error.to_string()),
         };
         let content_type = match stored_kind(path, &head) {
-            StoredKind::Warc => return self.warc(path),
+            StoredKind::Warc if path.is_file() => return self.warc(path, File::open(path)),
+            // Of a pipe nothing can be read twice.
+            StoredKind::Warc => return self.warc(path, as_it_lies(whole).map(io::Cursor::new)),
             StoredKind::Lines => {
-                let lines = File::open(path).and_then(|file| unpacked(BufReader::new(file)));
-                return match lines {
+                return match unpacked(BufReader::new(whole)) {
                     Ok(mut lines) => self.jsonl(&mut *lines, path),
                     Err(error) => self.report(path, &error.to_string()),
                 };
@@ -198,7 +201,7 @@ impl Line {
             StoredKind::Nothing => return self.report(path, "neither HTML, text, JSONL nor WARC"),
             StoredKind::Page(content_type) | StoredKind::Text(content_type) => content_type,
         };
-        let body = match read_file(path) {
+        let body = match within(whole) {
             Ok(body) => body,
             Err(error) => return self.report(path, &error.to_string()),
         };
@@ -209,10 +212,10 @@ impl Line {
         self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
     }
 
-    fn warc(&mut self, path: &Path) -> Result<()> {
+    fn warc(&mut self, path: &Path, file: io::Result<impl io::Read + io::Seek>) -> Result<()> {
         let max_body = self.fetched.max_body;
         let most = (max_body as u64).saturating_add(RECORD_ROOM).min(MAX_RECORD);
-        let reader = File::open(path).and_then(|file| Reader::new(file, most));
+        let reader = file.and_then(|file| Reader::new(file, most));
         let mut reader = match reader {
             Ok(reader) => reader,
             Err(error) => return self.report(path, &error.to_string()),

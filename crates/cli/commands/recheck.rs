@@ -147,7 +147,7 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             }
             let document = record.document();
             let mut best = None;
-            let matches = if pass == 0 { Vec::new() } else { tables.matches(&document)? };
+            let matches = if pass == 0 { Vec::new() } else { tables.first_matches(&document)? };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
                 let Some(of) = committer.store().record(*id)? else { continue };

@@ -79,8 +79,10 @@ impl Writer {
                 // No rule says how deep those are read.
                 continue;
             }
+            // One that was queued when it was refused is known by now.
             if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
-                && self.frontier.push(Entry::page(url, depth.unwrap_or(1)))?
+                && self.committer.store().id_of(url.as_str().as_bytes())?.is_none()
+                && self.frontier.push_again(Entry::page(url, depth.unwrap_or(1)))?
             {
                 queued += 1;
                 if queued.is_multiple_of(AGAIN) {
@@ -119,7 +121,7 @@ impl Writer {
                 // As far from a seed as it was: its links would else be taken for nearer ones.
                 let depth = match self.rules.have_depth() {
                     true => self.committer.depth_of(url.as_str())?,
-                    false => 0,
+                    false => u16::from(!self.seeds.contains(&url)),
                 };
                 let Some(Ok(url)) = self.rules.admit(&url, depth) else { continue };
                 wanted += 1;
@@ -141,7 +143,7 @@ impl Writer {
         for url in gone {
             let depth = match self.rules.have_depth() {
                 true => self.committer.depth_of(url.as_str())?,
-                false => 0,
+                false => u16::from(!self.seeds.contains(&url)),
             };
             if let Some(Ok(url)) = self.rules.admit(&url, depth) {
                 self.frontier.push_again(Entry::page(url, depth))?;

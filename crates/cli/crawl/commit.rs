@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
-use hapax_frontier::{DiskFrontier, Frontier, Lease, host_key};
+use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -242,10 +242,7 @@ impl Committer {
         } else {
             None
         };
-        // How long it is, a crawl's frontier knows, which another job does not open.
-        let crawled =
-            DiskFrontier::is_there(&data.frontier()) || data.frontier().join("payload").exists();
-        let known = frontier.is_some() || !crawled;
+        let known = intact::knows_skipped(data, frontier.as_deref(), store.payload().is_empty())?;
         let skipped_length = known.then(|| skips.skipped.max(pages.skipped));
         let committer = Self {
             store,
@@ -321,6 +318,9 @@ impl Committer {
                 if self.recrawl {
                     self.stats.update(|counts| counts.unchanged += 1);
                 }
+                if self.store.record(known)?.is_some_and(|record| record.of.is_none()) {
+                    self.remember_named(page, known);
+                }
                 self.tell_known(known)?;
                 self.finish(page.lease.as_ref());
                 return Ok(Outcome::Known);
@@ -334,13 +334,10 @@ impl Committer {
         }
         let document = page.stored(key.as_bytes());
         let best = match self.ask_all(&document)? {
-            None => {
-                let mut matches = self.store.matches(&document)?.into_iter();
-                match self.decisions.has_distinct(url) {
-                    false => matches.next(),
-                    true => self.first_alike(url, matches)?,
-                }
-            }
+            None => match self.decisions.has_distinct(url) {
+                false => self.store.first_matches(&document)?.into_iter().next(),
+                true => self.first_alike(url, self.store.matches(&document)?.into_iter())?,
+            },
             Some(Told::New) => None,
             Some(Told::Duplicate(of)) => Some(of),
             Some(Told::Taken) => {

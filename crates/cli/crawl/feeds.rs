@@ -228,7 +228,7 @@ impl Writer {
             } else {
                 let waiting = self.claims.waiting.entry(claim.of.to_string()).or_default();
                 waiting.push((url.to_string(), claim.feed.clone()));
-                let depth = self.committer.depth_of(url.as_str())?;
+                let depth = self.committer.depth_of(url.as_str())?.max(1);
                 self.push(&claim.of, depth, 0)?;
             }
         }

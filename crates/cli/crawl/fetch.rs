@@ -223,9 +223,11 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
         shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason: "forgotten", detail: String::new() };
     }
-    // What was queued by other rules, and seeds.
+    // What was queued by other rules. Where seeds have moved to may be another worker's scope.
+    let depth = lease.entry.depth;
     if lease.entry.kind == EntryKind::Page
-        && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, lease.entry.depth)
+        && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, depth)
+        && (depth > 0 || reason == "exclude")
     {
         shared.frontier.free_unasked(&lease, Instant::now());
         return Message::Skip { lease, reason, detail };

@@ -2,6 +2,7 @@
 //! cut back to what was committed.
 
 use anyhow::Result;
+use hapax_frontier::{DiskFrontier, Frontier};
 
 use crate::data::DataDir;
 use crate::exit::{DAMAGED, coded};
@@ -29,10 +30,29 @@ pub(super) fn has_store(data: &DataDir) -> Result<()> {
 /// What lies in a data directory that only a job with a dedup store can have written.
 pub(crate) fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
     let full = |name: &str| std::fs::metadata(root.join(name)).is_ok_and(|meta| meta.len() > 0);
-    let pages =
-        || std::fs::read_dir(root.join("pages")).is_ok_and(|mut files| files.next().is_some());
+    // A user's own folder may have that name.
+    let is_ours = |name: &str| name.starts_with("pages-") && name.ends_with(".warc.gz");
+    let pages = || {
+        let files = std::fs::read_dir(root.join("pages")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| file.file_name().to_str().is_some_and(is_ours))
+    };
     let files = ["discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json"];
     files.into_iter().find(|name| full(name)).or_else(|| pages().then_some("pages/"))
+}
+
+/// Whether it is known up to where skipped.jsonl is committed: a crawl's frontier says it, which other
+/// jobs do not open; without one, the store does, unless a crawl was here whose frontier is gone.
+pub(super) fn knows_skipped(
+    data: &DataDir,
+    frontier: Option<&dyn Frontier>,
+    nothing_committed: bool,
+) -> Result<bool> {
+    if let Some(frontier) = frontier {
+        return Ok(nothing_committed || !frontier.payload()?.is_empty());
+    }
+    let folder = data.frontier();
+    let seeds = data.saved()?.is_some_and(|saved| !saved.seeds.is_empty());
+    Ok(!seeds && !DiskFrontier::is_there(&folder) && !folder.join("payload").exists())
 }
 
 /// Also a job that adds nothing to the index takes out of it what it discards.

@@ -1,6 +1,6 @@
-//! URLs that differ only in what does not matter: where nearly every page of a pattern, or of a host,
-//! turned out to be a duplicate, further ones are not fetched, but for a few that check whether that
-//! is still so.
+//! URLs that differ only in what does not matter: where nearly every page of a pattern turned out to
+//! be a duplicate, further ones are not fetched, but for a few that check whether that is still so. On
+//! a host of nothing but duplicates that is said of a pattern sooner.
 
 use std::collections::HashMap;
 
@@ -11,9 +11,11 @@ use url::Url;
 pub(super) const MIN_HOST_PAGES: u64 = 1000;
 /// Nor before so many pages of a pattern were seen.
 const MIN_PAGES: u64 = 200;
+/// So many of a pattern suffice on a host whose pages of rare patterns repeat.
+const FEW_PAGES: u64 = 20;
 /// Share of duplicates among them.
 const MAX_SHARE: f64 = 0.95;
-/// Of a host's pages of rare patterns, which speak for those that look like none before.
+/// And among a host's pages of rare patterns.
 const MAX_HOST_SHARE: f64 = 0.98;
 /// Of more than twice so many pages the older ones count half: what changes is seen soon.
 const RECENT: u64 = 1000;
@@ -39,14 +41,10 @@ impl Seen {
         self.discarded += u64::from(discarded);
     }
 
-    /// Whether one more page is left out, where so many pages with such a share of duplicates suffice.
-    fn leaves_out(&mut self, min_pages: u64, max_share: f64) -> bool {
+    /// Whether there were so many pages, with such a share of duplicates.
+    fn repeats(&self, min_pages: u64, max_share: f64) -> bool {
         let share = self.discarded as f64 / self.pages.max(1) as f64;
-        if self.pages < min_pages || share < max_share {
-            return false;
-        }
-        self.left_out += 1;
-        !self.left_out.is_multiple_of(CHECK)
+        self.pages >= min_pages && share >= max_share
     }
 }
 
@@ -87,25 +85,20 @@ impl Patterns {
         if host_pages < MIN_HOST_PAGES {
             return None;
         }
-        let (host, pattern) = (host_key(url), pattern(url));
-        if let Some(seen) = self.0.get_mut(&pattern)
-            && seen.leaves_out(MIN_PAGES, MAX_SHARE)
-        {
-            let Seen { pages, discarded, .. } = seen;
-            return Some(format!(
-                "{discarded} of the last {pages} pages like {pattern} were duplicates"
-            ));
+        // Of each pattern some are fetched, whatever its host is like: it may be the one of its own texts.
+        let host = self.0.get(&host_key(url));
+        let repeats = host.is_some_and(|host| host.repeats(MIN_HOST_PAGES, MAX_HOST_SHARE));
+        let pattern = pattern(url);
+        let seen = self.0.get_mut(&pattern)?;
+        if !seen.repeats(if repeats { FEW_PAGES } else { MIN_PAGES }, MAX_SHARE) {
+            return None;
         }
-        // A check of the pattern is one of the host, too.
-        let known = self.0.get(&pattern).is_some_and(|seen| seen.pages >= MIN_PAGES);
-        let seen = self.0.get_mut(&host).filter(|_| !known)?;
-        let Seen { pages, discarded, .. } = *seen;
-        let why = || {
-            format!(
-                "{discarded} of the last {pages} pages of {host}, of many kinds, were duplicates"
-            )
-        };
-        seen.leaves_out(MIN_HOST_PAGES, MAX_HOST_SHARE).then(why)
+        seen.left_out += 1;
+        if seen.left_out.is_multiple_of(CHECK) {
+            return None;
+        }
+        let Seen { pages, discarded, .. } = seen;
+        Some(format!("{discarded} of the last {pages} pages like {pattern} were duplicates"))
     }
 }
 
@@ -165,37 +158,25 @@ mod tests {
     }
 
     #[test]
-    fn a_host_of_duplicates_is_left_out_whatever_its_pages_look_like_until_checks_find_others() {
+    fn on_a_host_of_duplicates_few_pages_of_a_pattern_suffice_and_of_each_some_are_fetched() {
         let mut patterns = Patterns::default();
-        let page = |i: u64| {
-            url(&format!(
-                "http://mirror.example/{}/{i}",
-                ["a", "b", "c", "d", "e", "f", "g"][i as usize % 7]
-            ))
+        let page =
+            |i: u64| url(&format!("http://mirror.example/{}/x", "f".repeat(i as usize % 500)));
+        let strange = url("http://mirror.example/new/1");
+        let seen = |patterns: &mut Patterns, times: u64, discarded: bool| {
+            (0..times).for_each(|_| patterns.saw(&strange, discarded));
+            patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()
         };
-        for i in 0..MIN_HOST_PAGES - 1 {
-            patterns.saw(&page(i), i > 5);
-        }
-        let strange = url("http://mirror.example/new/folder/1");
-        assert_eq!(patterns.leaves_out(&strange, MIN_HOST_PAGES), None);
-        patterns.saw(&page(0), true);
-        let left_out =
-            (0..100).filter(|_| patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()).count();
-        assert_eq!(left_out, 95);
-        let why = patterns.leaves_out(&strange, MIN_HOST_PAGES).unwrap();
-        assert_eq!(
-            why,
-            "994 of the last 1000 pages of mirror.example, of many kinds, were duplicates"
-        );
-        assert_eq!(patterns.leaves_out(&url("http://other.example/1"), MIN_HOST_PAGES), None);
-        // A pattern of its own says nothing of others, and what was long ago little.
-        (0..100_000).for_each(|i| patterns.saw(&page(7 * i), true));
-        let folder =
-            |i: u64| url(&format!("http://mirror.example/{}/", "x".repeat(i as usize % 900)));
-        (0..10_000).for_each(|i| patterns.saw(&folder(i), true));
-        (0..45).for_each(|_| patterns.saw(&strange, false));
-        let both = [(); 2].map(|()| patterns.leaves_out(&strange, MIN_HOST_PAGES));
-        assert_eq!(both, [None, None]);
+        (0..MIN_HOST_PAGES).for_each(|i| patterns.saw(&page(i), true));
+        assert!(!seen(&mut patterns, 0, true), "nobody has looked at one");
+        assert!(!seen(&mut patterns, FEW_PAGES - 1, true));
+        assert!(seen(&mut patterns, 1, true));
+        assert!(!seen(&mut patterns, 2, false), "the checks found others");
+        // Neither is it said of another host, nor of this one by one pattern alone.
+        let mut patterns = Patterns::default();
+        (0..100_000).for_each(|_| patterns.saw(&page(7), true));
+        assert!(!seen(&mut patterns, FEW_PAGES, true));
+        assert!(seen(&mut patterns, MIN_PAGES, true));
     }
 
     #[test]

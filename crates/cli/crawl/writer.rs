@@ -489,7 +489,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the target is known or comes into the queue.
+    /// Whether the target comes into the queue or has a page.
     fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
@@ -523,8 +523,8 @@ impl Writer {
         }
     }
 
-    /// Queues what the rules admit, unless something else speaks against it. Whether it is queued or
-    /// known.
+    /// Queues what the rules admit, unless something else speaks against it. Whether it is new or has a
+    /// page: what is only known may have been refused, or answered with an error.
     pub(super) fn admitted(
         &mut self,
         url: Url,
@@ -551,8 +551,8 @@ impl Writer {
         if self.left_to_feed(&url, depth)? {
             return Ok(false);
         }
-        self.frontier.push(entry(url))?;
-        Ok(true)
+        let stored = self.committer.store().id_of(url.as_str().as_bytes())?.is_some();
+        Ok(self.frontier.push(entry(url))? || stored)
     }
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in

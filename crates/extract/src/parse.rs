@@ -250,9 +250,11 @@ impl CappedSink {
 
     fn count(&self, child: &NodeOrText<NodeId>) {
         self.nodes.set(self.nodes.get() + 1);
-        // A comment may stand at the top while elements stay open: only they tell how deep the tree is.
+        // A comment may stand at the top while elements stay open, and so may an element that was moved with
+        // what it holds: only a new one tells how deep the tree is.
         if let NodeOrText::AppendNode(id) = child
-            && self.inner.0.borrow().tree.get(*id).is_some_and(|node| node.value().is_element())
+            && (self.inner.0.borrow().tree.get(*id))
+                .is_some_and(|node| node.value().is_element() && !node.has_children())
         {
             self.last.set(Some(*id));
         }
@@ -374,8 +376,16 @@ mod tests {
         // Each piece ends with a comment at the top, and the next one goes on in the depth.
         let (part, end) = ("<div>".repeat(3000), "</body><!---->");
         let hidden = format!("{part}{}{end}", " ".repeat(PIECE - part.len() - end.len())).repeat(3);
+        // And each of these with an element that is moved to the top with all that it holds.
+        let end = "</b>";
+        let piece = |start: &str| {
+            let room = PIECE - start.len() - part.len() - end.len();
+            format!("{start}{part}{}{end}", " ".repeat(room))
+        };
+        let moved = piece("<b>") + &piece("").repeat(2);
         for (page, expected) in [
             ("<div>".repeat(64_000), Some(Truncation::Depth)),
+            (moved, Some(Truncation::Depth)),
             ("<ul><li>".repeat(64_000), Some(Truncation::Depth)),
             ("<br>".repeat(600_000), Some(Truncation::Nodes)),
             ("<p>text</p>".repeat(1000), None),

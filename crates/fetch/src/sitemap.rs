@@ -159,15 +159,19 @@ impl<'a> Reading<'a> {
         let mut inside: Option<Option<Vec<u8>>> = None;
         let mut field = Field::None;
         let mut text = String::new();
-        // The outermost element, until it ends.
+        // The outermost element, until it ends; what lies behind a list is none of it.
         let mut outermost: Option<Vec<u8>> = None;
+        let mut whole = false;
         loop {
             let event = match reader.read_event() {
                 Ok(Event::Eof) => {
                     return inside.is_none() && !outermost.is_some_and(|name| is_list(&name));
                 }
                 // Many servers answer with a page of HTML, of which nothing is missed.
-                Err(_) => return inside.is_none() && outermost.is_some_and(|name| !is_list(&name)),
+                Err(_) => {
+                    let no_list = outermost.is_some_and(|name| !is_list(&name));
+                    return inside.is_none() && (whole || no_list);
+                }
                 Ok(event) => event,
             };
             match &event {
@@ -175,7 +179,7 @@ impl<'a> Reading<'a> {
                     outermost = Some(tag.local_name().as_ref().to_vec());
                 }
                 Event::End(tag) if outermost.as_deref() == Some(tag.local_name().as_ref()) => {
-                    outermost = None;
+                    whole |= outermost.take().is_some_and(|name| is_list(&name));
                 }
                 _ => {}
             }

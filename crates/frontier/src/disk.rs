@@ -76,6 +76,28 @@ pub(crate) struct Disk {
 
 impl Disk {
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        if !path.exists() {
+            // Under another name until it is whole: a kill in the midst leaves no file that nobody can read.
+            let new = path.with_extension("new");
+            let error = |source| Error::Io { path: new.clone(), source };
+            match std::fs::remove_file(&new) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error(source));
+                }
+                _ => {}
+            }
+            drop(Self::create(&new)?);
+            std::fs::rename(&new, path).map_err(error)?;
+            if cfg!(unix)
+                && let Some(folder) = path.parent()
+            {
+                std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)?;
+            }
+        }
+        Self::create(path)
+    }
+
+    fn create(path: &Path) -> Result<Self> {
         let db =
             Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|e| match e {
                 DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),

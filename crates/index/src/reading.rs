@@ -27,7 +27,7 @@ impl<D: Directory + Clone> Reading<D> {
     /// the file, there is no writer to be kept from removing what is being opened.
     fn lock_as_it_lies(&self, lock: &Lock) -> DirectoryLock {
         let file = File::open(self.folder.join(&lock.filepath)).ok();
-        DirectoryLock::from(Box::new(file.filter(|file| file.lock().is_ok())))
+        DirectoryLock::from(Box::new(file.filter(|file| file.lock_shared().is_ok())))
     }
 }
 

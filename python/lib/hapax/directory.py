@@ -46,18 +46,10 @@ class DataDirectory:
             raise HapaxError(error.errno, error.strerror, str(self.path)) from error
         self._lock = _lock(self.path / "LOCK")
         try:
+            _has_store(self.path)
             self.store = Store(self.path / "dedup", **options)
             self._position = _position(self.store.payload)
-            log = self.path / "discarded.jsonl"
-            if not self.store.payload:
-                if log.exists() and log.stat().st_size > 0:
-                    raise DamagedError(
-                        f"{log}: there are lines, but the store knows of none: move the file elsewhere"
-                    )
-                # From here on no payload means that the store is not the one of the log.
-                self._position["discarded"] = 0
-                self.store.commit(json.dumps(self._position).encode())
-            self._log = _Log(log, self._position.get("discarded", 0))
+            self._log = _Log(self.path / "discarded.jsonl", self._position.get("discarded", 0))
         except BaseException:
             if hasattr(self, "store"):
                 self.store.close()
@@ -209,6 +201,20 @@ def _position(payload: bytes) -> dict[str, Any]:
     if type(length) is not int or length < 0:
         raise DamagedError(f"the committed length of discarded.jsonl is {length!r}")
     return position
+
+
+def _has_store(path: Path) -> None:
+    """The store is the first that is made: without it nobody knows how much of the rest is committed."""
+    if (path / "dedup" / "MANIFEST").exists():
+        return
+    logs = ("discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json")
+    left = [path / name for name in logs if (path / name).exists() and (path / name).stat().st_size > 0]
+    left += path.glob("pages/pages-*.warc.gz")
+    if left:
+        raise DamagedError(
+            f"{path / 'dedup'} or its MANIFEST is missing, and {left[0]} is there: put it back from a copy, or "
+            "move what is left elsewhere"
+        )
 
 
 class _Log:

@@ -207,6 +207,16 @@ impl Store {
         self.snapshot().matches(document)
     }
 
+    /// As [`matches`](Self::matches), but of equal ones those that a decision looks at:
+    /// [`MAX_CANDIDATES`], the oldest and the newest. What [`offer`](Self::offer) decides by, for who
+    /// decides otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    pub fn first_matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
+        self.snapshot().first_matches(document)
+    }
+
     /// The documents whose fingerprints are within the policy's distance, with the distance,
     /// nearest first, then oldest first. No other evidence is asked for. Not among them are documents
     /// without tokens, and discarded ones unless [`Options::keep_duplicates`] says so.
@@ -444,15 +454,18 @@ impl Store {
     /// Writes what is durable but in memory only into a segment, so that the next open need not
     /// read it from the journal.
     fn settle(&self, whole: bool) -> Result<()> {
+        self.begin_to_settle(whole)?;
+        self.wait()
+    }
+
+    /// The same in the background.
+    fn begin_to_settle(&self, whole: bool) -> Result<()> {
         let mut journal = held(&self.journal);
         let mut writer = self.writer_once(Writer::under_way);
         writer.usable()?;
         let result = writer.settle(&mut journal, whole, &self.dir, &self.options);
         writer.poisoned |= result.is_err();
-        result?;
-        drop(writer);
-        drop(journal);
-        self.wait()
+        result
     }
 
     /// Bytes of the store: its segments and its memory.

@@ -62,8 +62,9 @@ impl Store {
             _guard: guard,
         };
         if overflows {
-            // Killed again before the segment is written, it would have still more to read.
-            store.settle(false)?;
+            // Killed again before the segment is written, it would have still more to read. In the background:
+            // what is read is answered at once, and on a full disk too.
+            let _ = store.begin_to_settle(false);
         }
         Ok(store)
     }

@@ -62,10 +62,21 @@ impl Snapshot {
     /// # Errors
     /// See [`id_of`](Self::id_of).
     pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
-        let proposed =
-            self.view.propose_from_segments(std::slice::from_ref(document), Extent::All)?;
+        self.matches_of(document, Extent::All)
+    }
+
+    /// See [`Store::first_matches`](crate::Store::first_matches).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn first_matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
+        self.matches_of(document, Extent::Few)
+    }
+
+    fn matches_of(&self, document: &Document<'_>, extent: Extent) -> Result<Vec<Neighbour>> {
+        let proposed = self.view.propose_from_segments(std::slice::from_ref(document), extent)?;
         let proposed = proposed.into_iter().next().unwrap_or_default();
-        Ok(self.view.matches(document, proposed, Extent::All)?.0)
+        Ok(self.view.matches(document, proposed, extent)?.0)
     }
 
     /// See [`Store::near`](crate::Store::near).

@@ -93,8 +93,9 @@ fn kills_before_a_segment_is_written_do_not_add_up() {
         insert(&store, numbers);
         store.commit(b"frozen").unwrap();
     }
-    // Three memtables and more: they are a segment before anything is added.
+    // Three memtables and more become a segment at once.
     let store = Store::open_in(Arc::new(memory), options()).unwrap();
+    store.wait().unwrap();
     assert_eq!(store.segments().iter().map(|(_, rows)| rows).sum::<u64>(), 180);
     assert_eq!((store.len(), store.payload()), (180, b"frozen".to_vec()));
     assert_eq!(store.check().unwrap().in_journal, 0);

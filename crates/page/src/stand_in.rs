@@ -7,12 +7,15 @@ use url::{Position, Url};
 const BASE: &str = "http://no-address-of-this-page/%00/%00/%00/%00/%00/%00/%00/%00/page";
 
 /// The address by which a page without one is read.
-pub(super) fn stand_in() -> anyhow::Result<Url> {
-    Ok(Url::parse(BASE)?)
+///
+/// # Errors
+/// None that happens: it is a constant that parses.
+pub fn stand_in() -> Result<Url, url::ParseError> {
+    Url::parse(BASE)
 }
 
 /// A link of a page that was read by [`stand_in`], as the page has it; any other link is whole.
-pub(super) fn as_it_stands(link: &Url) -> String {
+pub fn as_it_stands(link: &Url) -> String {
     let base = Url::parse(BASE).ok().filter(|base| base.host() == link.host());
     let Some(base) =
         base.filter(|base| (base.scheme(), base.port()) == (link.scheme(), link.port()))
@@ -29,6 +32,7 @@ pub(super) fn as_it_stands(link: &Url) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
 
