@@ -1,5 +1,7 @@
 //! The main job's settings: flag over environment over file over default.
 
+// By its path, for the fuzz target that takes this file alone.
+#[path = "settings/file.rs"]
 mod file;
 
 use std::net::SocketAddr;
