@@ -125,6 +125,7 @@ mod tests {
             // The same name again is found among the oldest and the newest.
             let unnamed = Document { names: [0; 2], ..shell(&key) };
             assert_eq!(store.matches(&unnamed).unwrap().len() as u64, count - 2);
+            assert_eq!(store.first_matches(&unnamed).unwrap().len(), MAX_CANDIDATES);
             assert_eq!(store.near(unnamed.fingerprint).unwrap().len() as u64, count - 2);
             for (again, name) in [(10_000u64, 250u64), (10_001, 4_800)] {
                 let (key, named) = (again.to_le_bytes(), name.to_le_bytes());
