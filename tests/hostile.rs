@@ -239,6 +239,39 @@ fn no_link_and_no_redirect_leads_to_an_address_that_is_not_public() {
     }
 }
 
+/// A page of 5 MiB is the only large one while it is read and committed: what waits for that are other large
+/// ones.
+#[test]
+fn pages_of_the_usual_size_go_past_large_ones() {
+    const LARGE: usize = 12;
+    let large: Act = |stream, _| ok(stream, "", "<p>some words ".repeat((5 << 20) / 14));
+    let page = |number: u32| {
+        // Each is known only when the one before it has been committed.
+        let text =
+            html(format!("<p>{}</p><a href=/p{}>on</a>", prose(number.into(), 10), number + 1));
+        (format!("/p{number}"), text)
+    };
+    let server = Server::start((0..20).map(page).collect());
+    let mut seeds: Vec<String> =
+        (0..LARGE).map(|_| format!("http://127.0.0.1:{}/a", hostile(large, false))).collect();
+    seeds.push(server.url("/p0"));
+    let bench = Bench::new();
+    let limits = ["--no-progress", "-q", "--no-index"];
+    assert_eq!(code(&bench.crawl(&seeds, &limits)), 0);
+    let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
+    let mut reader = hapax_fetch::warc::Reader::new(file, 16 << 20).unwrap();
+    let (mut larger, mut before) = (0, None);
+    while let Some(record) = reader.next_record().unwrap() {
+        let url = record.header("warc-target-uri").unwrap_or_default().to_owned();
+        if matches!(record.header("warc-type"), Some("response" | "revisit")) {
+            larger += usize::from(url.ends_with("/a"));
+            before = if url.ends_with("/p19") { Some(larger) } else { before };
+        }
+    }
+    assert_eq!(larger, LARGE);
+    assert!(before.is_some_and(|before| before <= LARGE / 2), "{before:?}");
+}
+
 /// How long a crawl by `limits` takes for the pages of eight honest hosts, beside hostile ones that act so,
 /// and the most private memory that it has until then.
 fn honest_beside(limits: &[&str], acts: &[Act]) -> (f64, u64) {

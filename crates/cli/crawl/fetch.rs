@@ -90,7 +90,7 @@ pub(super) enum Message {
     },
 }
 
-/// A larger page counts among those that are read until it is committed.
+/// A larger page counts among those of its kind from when it is read until it is committed.
 const LARGE_PAGE: usize = 1 << 20;
 /// Tries of a request that failed in passing.
 const MAX_ATTEMPTS: u8 = 2;
@@ -139,7 +139,9 @@ pub(super) struct Shared {
     pub(super) extractors: Arc<Semaphore>,
     /// KiB of pages that may wait for the commit thread.
     pub(super) room: Arc<Semaphore>,
-    /// So many KiB of pages are read at a time: trees take ten times as much.
+    /// Large pages among those: one thread is left for the others, if there are two.
+    pub(super) large: Arc<Semaphore>,
+    /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.
     pub(super) trees: Arc<Semaphore>,
     pub(super) trees_kib: u32,
 }
@@ -413,7 +415,13 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
 /// Text to a document, on a thread of its own.
 async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
     let length = response.body.len();
-    let tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, shared.trees_kib)).await;
+    // What is large waits among its own kind: pages of the usual size go past it.
+    let (mut tree, mut large) = (None, None);
+    if length > LARGE_PAGE {
+        let all = shared.trees_kib;
+        tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, all)).await.ok();
+        large = Arc::clone(&shared.large).acquire_owned().await.ok();
+    }
     let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
     let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
     let shared = Arc::clone(shared);
@@ -430,11 +438,12 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
         let message =
             match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
                 Ok(mut page) => {
-                    page._tree = tree.ok().filter(|_| length > LARGE_PAGE);
+                    page._tree = tree;
                     Message::Page(Box::new(page))
                 }
                 Err(why) => Message::Unread { lease: again, why, bytes },
             };
+        drop(large);
         (message, extractor.ok())
     })
     .await;
@@ -444,6 +453,8 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
     });
     // Nothing more is read while what was read finds no room: beyond it there is one for each core.
     let (bytes, place) = match &mut message {
+        // A large one has its place already, until it is committed.
+        Message::Page(page) if page._tree.is_some() => return message,
         Message::Page(page) => (weight::of_page(page), &mut page._room),
         Message::Sitemap { sitemap, room, .. } => (weight::of_sitemap(sitemap), room),
         _ => return message,

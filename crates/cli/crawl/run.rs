@@ -61,8 +61,8 @@ const QUEUE: usize = 1024;
 /// While all hosts wait, limits of time and disk are looked at so often.
 const LOOK_AROUND: Duration = Duration::from_secs(1);
 pub(super) const QUEUE_KIB: u32 = 16 << 10;
-/// KiB of pages that are read at a time, for a tree takes ten times as much: at least, and for each core.
-/// A page of more is read alone.
+/// KiB of large pages that are read at a time, for a tree takes ten times as much: at least, and for each
+/// core. A page of more is the only large one.
 const TREES_KIB: u32 = 4 << 10;
 const CORE_KIB: u32 = 512;
 
@@ -181,6 +181,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         recrawl: job.recrawl || committer.recrawl,
         max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
         extractors: Arc::new(Semaphore::new(cores as usize)),
+        large: Arc::new(Semaphore::new((cores as usize - 1).max(1))),
         room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
         trees: Arc::new(Semaphore::new(trees_kib as usize)),
         trees_kib,

@@ -19,6 +19,8 @@ const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
 /// (host key, sequence, which begins with the class) -> depth and URL.
 const QUEUE: TableDefinition<'_, (u64, u64), &[u8]> = TableDefinition::new("queue");
+/// (host key, class) -> how many rows of the queue are there, so that an open need not count them.
+const WAITING: TableDefinition<'_, (u64, u8), u64> = TableDefinition::new("waiting");
 /// Host name -> nothing: the list of hosts.
 const HOSTS: TableDefinition<'_, &str, ()> = TableDefinition::new("hosts");
 /// (host or URL, kind) -> what is remembered of it.
@@ -223,22 +225,44 @@ impl Disk {
         })
     }
 
-    /// How many URLs of each class wait for each host, and the highest number in use.
+    /// How many URLs of each class wait for each host, and the highest number in use where that had to be
+    /// looked for: all of the queue is counted where the table of counts is missing, or another version
+    /// went on without it.
     pub(crate) fn queued(&self) -> Result<(HashMap<u64, Classes>, u64)> {
-        self.read(|txn| {
-            let mut last = 0;
-            let mut counts: HashMap<u64, Classes> = HashMap::new();
+        let counted = self.read(|txn| {
+            let table = match txn.open_table(WAITING) {
+                Ok(table) => table,
+                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
+                Err(other) => return Err(other.into()),
+            };
+            let (mut counts, mut all) = (HashMap::new(), 0);
+            for row in table.iter()? {
+                let (key, count) = row?;
+                add(&mut counts, key.value(), count.value());
+                all += count.value();
+            }
+            Ok((all == txn.open_table(QUEUE)?.len()?).then_some(counts))
+        })?;
+        if let Some(counts) = counted {
+            return Ok((counts, 0));
+        }
+        let (mut counts, mut last) = (HashMap::new(), 0);
+        self.write(|txn| {
             for row in txn.open_table(QUEUE)?.iter()? {
                 let (host, sequence) = row?.0.value();
                 last = last.max(number_of(sequence));
-                if let Some(count) =
-                    counts.entry(host).or_default().get_mut(usize::from(class_of(sequence)))
-                {
-                    *count += 1;
+                add(&mut counts, (host, class_of(sequence)), 1);
+            }
+            txn.delete_table(WAITING)?;
+            let mut waiting = txn.open_table(WAITING)?;
+            for (&host, classes) in &counts {
+                for (class, &count) in (0..).zip(classes).filter(|(_, count)| **count > 0) {
+                    waiting.insert((host, class), count)?;
                 }
             }
-            Ok((counts, last))
-        })
+            Ok(())
+        })?;
+        Ok((counts, last))
     }
 
     pub(crate) fn commit(&self, batch: &Batch, counters: Counters, payload: &[u8]) -> Result<()> {
@@ -249,11 +273,25 @@ impl Disk {
                     urls.insert(key, *state as u8)?;
                 }
                 let mut queue = txn.open_table(QUEUE)?;
+                // Rows that came, and rows that went: a probe never had one.
+                let mut changes: HashMap<(u64, u8), (u64, u64)> = HashMap::new();
                 for (host, sequence, entry) in &batch.queued {
-                    queue.insert((*host, *sequence), entry.encode().as_slice())?;
+                    if queue.insert((*host, *sequence), entry.encode().as_slice())?.is_none() {
+                        changes.entry((*host, class_of(*sequence))).or_default().0 += 1;
+                    }
                 }
                 for key in &batch.dequeued {
-                    queue.remove(key)?;
+                    if queue.remove(key)?.is_some() {
+                        changes.entry((key.0, class_of(key.1))).or_default().1 += 1;
+                    }
+                }
+                let mut waiting = txn.open_table(WAITING)?;
+                for (key, (came, went)) in changes {
+                    let before = waiting.get(key)?.map_or(0, |count| count.value());
+                    match (before + came).saturating_sub(went) {
+                        0 => drop(waiting.remove(key)?),
+                        count => drop(waiting.insert(key, count)?),
+                    }
                 }
                 let mut hosts = txn.open_table(HOSTS)?;
                 for host in &batch.hosts {
@@ -291,12 +329,20 @@ impl Disk {
         work: impl FnOnce(&redb::WriteTransaction) -> std::result::Result<(), redb::Error>,
     ) -> Result<()> {
         let run = || -> std::result::Result<(), redb::Error> {
-            let txn = self.db.begin_write()?;
+            let mut txn = self.db.begin_write()?;
+            // One more sync a commit, and an open after a kill reads no more than any other.
+            txn.set_quick_repair(true);
             work(&txn)?;
             txn.commit()?;
             Ok(())
         };
         run().map_err(|error| translate(&self.path, error))
+    }
+}
+
+fn add(counts: &mut HashMap<u64, Classes>, (host, class): (u64, u8), more: u64) {
+    if let Some(count) = counts.entry(host).or_default().get_mut(usize::from(class)) {
+        *count += more;
     }
 }
 

@@ -161,7 +161,7 @@ pub enum Next {
 }
 
 /// What one host looks like from outside.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostState {
     /// Its name, see [`host_key`](crate::host_key).
     pub host: String,

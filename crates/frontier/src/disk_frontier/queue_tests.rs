@@ -166,6 +166,7 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
     }
     txn.commit().unwrap();
     drop(db);
+    forget_counts(folder.path());
     let frontier = open();
     let order = |all: Vec<Entry>| -> Vec<u16> { all.iter().map(|entry| entry.depth).collect() };
     // Read, let go for what comes first, and read again.
@@ -176,6 +177,37 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
     assert!(depths.is_sorted() && depths.len() == 8 * HEAD - 2, "{}", depths.len());
     let counts = frontier.counts();
     assert_eq!((counts.queued, counts.deferred), (1, 1));
+}
+
+/// Takes away what a version without counts does not write.
+fn forget_counts(folder: &std::path::Path) {
+    const WAITING: redb::TableDefinition<'_, (u64, u8), u64> =
+        redb::TableDefinition::new("waiting");
+    let db = redb::Database::open(folder.join("frontier.redb")).unwrap();
+    let txn = db.begin_write().unwrap();
+    assert!(txn.delete_table(WAITING).unwrap());
+    txn.commit().unwrap();
+}
+
+#[test]
+fn counts_that_another_version_left_behind_are_made_anew() {
+    const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
+    for number in 0..9 {
+        frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    drop(frontier);
+    let db = redb::Database::open(folder.path().join("frontier.redb")).unwrap();
+    let txn = db.begin_write().unwrap();
+    txn.open_table(QUEUE).unwrap().pop_first().unwrap();
+    txn.commit().unwrap();
+    drop(db);
+    for _ in 0..2 {
+        let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
+        assert_eq!(frontier.counts().queued, 8);
+    }
 }
 
 #[test]
@@ -223,6 +255,12 @@ fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
                     frontier.commit(b"").unwrap();
                     drop(frontier);
                     frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
+                    // The counts that commits kept are those of a look at the whole queue.
+                    let kept = frontier.hosts();
+                    drop(frontier);
+                    forget_counts(folder.path());
+                    frontier = DiskFrontier::open(folder.path(), options.clone()).unwrap();
+                    assert_eq!(kept, frontier.hosts(), "seed {seed}");
                 }
                 _ => {}
             }
