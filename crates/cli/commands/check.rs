@@ -99,7 +99,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     }
     let frontier = data.join("frontier");
     if DiskFrontier::is_there(&frontier) {
-        let opened = DiskFrontier::open(&frontier, hapax_frontier::Options::default());
+        let open = |()| DiskFrontier::open(&frontier, hapax_frontier::Options::default());
+        let opened = DiskFrontier::verify(&frontier).and_then(open);
         let result = match opened {
             Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data)),
             Err(error) => Err(error.into()),

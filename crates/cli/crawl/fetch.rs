@@ -144,6 +144,9 @@ pub(super) struct Shared {
     /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.
     pub(super) trees: Arc<Semaphore>,
     pub(super) trees_kib: u32,
+    /// And so many KiB of others are read.
+    pub(super) small_trees: Arc<Semaphore>,
+    pub(super) small_trees_kib: u32,
 }
 
 /// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
@@ -416,11 +419,14 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
 async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
     let length = response.body.len();
     // What is large waits among its own kind: pages of the usual size go past it.
-    let (mut tree, mut large) = (None, None);
+    let (mut tree, mut large, mut small) = (None, None, None);
     if length > LARGE_PAGE {
         let all = shared.trees_kib;
         tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, all)).await.ok();
         large = Arc::clone(&shared.large).acquire_owned().await.ok();
+    } else {
+        let all = shared.small_trees_kib;
+        small = Arc::clone(&shared.small_trees).acquire_many_owned(kib(length, all)).await.ok();
     }
     let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
     let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
@@ -443,7 +449,7 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
                 }
                 Err(why) => Message::Unread { lease: again, why, bytes },
             };
-        drop(large);
+        drop((large, small));
         (message, extractor.ok())
     })
     .await;

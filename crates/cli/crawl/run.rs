@@ -64,6 +64,8 @@ pub(super) const QUEUE_KIB: u32 = 16 << 10;
 /// KiB of large pages that are read at a time, for a tree takes ten times as much: at least, and for each
 /// core. A page of more is the only large one.
 const TREES_KIB: u32 = 4 << 10;
+/// The same for others: the largest of them is read alone, on two cores.
+const SMALL_TREES_KIB: u32 = 1 << 10;
 const CORE_KIB: u32 = 512;
 
 /// Whether a crawl by these settings can begin.
@@ -158,6 +160,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     }
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
+    let small_trees_kib = SMALL_TREES_KIB.max(cores.saturating_mul(CORE_KIB));
     let shared = Arc::new(Shared {
         fetcher,
         frontier: Arc::clone(&frontier),
@@ -185,6 +188,8 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         room: Arc::new(Semaphore::new(QUEUE_KIB as usize)),
         trees: Arc::new(Semaphore::new(trees_kib as usize)),
         trees_kib,
+        small_trees: Arc::new(Semaphore::new(small_trees_kib as usize)),
+        small_trees_kib,
     });
     let control = Arc::new(Control::default());
     let (answers, inbox) = mpsc::channel(QUEUE);

@@ -1,6 +1,6 @@
 //! The durable state in one redb file: what is known of each URL, and each host's queue.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use redb::{
@@ -10,11 +10,15 @@ use redb::{
 
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
-use crate::host::{class_of, number_of, sequence};
+use crate::host::{class_of, host_hash, number_of, sequence};
 use crate::{Entry, UrlKey};
 
 const VERSION: u64 = 1;
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");
+/// The number of the next entry, and what it was when the table of counts was last written.
+const NEXT: &str = "next";
+const COUNTED: &str = "counted";
+const FIRST: u64 = 1;
 /// URL key -> state (one byte).
 const URLS: TableDefinition<'_, u128, u8> = TableDefinition::new("urls");
 /// (host key, sequence, which begins with the class) -> depth and URL.
@@ -118,9 +122,13 @@ impl Disk {
                 what: "written by another version: use that one, or start with --fresh".into(),
             }),
             None => self.write(|txn| {
-                txn.open_table(META)?.insert("version", VERSION.to_le_bytes().as_slice())?;
+                let mut meta = txn.open_table(META)?;
+                meta.insert("version", VERSION.to_le_bytes().as_slice())?;
+                meta.insert(NEXT, FIRST.to_le_bytes().as_slice())?;
+                meta.insert(COUNTED, FIRST.to_le_bytes().as_slice())?;
                 txn.open_table(URLS)?;
                 txn.open_table(QUEUE)?;
+                txn.open_table(WAITING)?;
                 txn.open_table(HOSTS)?;
                 Ok(())
             }),
@@ -225,34 +233,27 @@ impl Disk {
         })
     }
 
-    /// How many URLs of each class wait for each host, and the highest number in use where that had to be
-    /// looked for: all of the queue is counted where the table of counts is missing, or another version
-    /// went on without it.
+    /// How many URLs of each class wait for each host, and the number of the next entry. The whole queue is
+    /// counted where the table of counts is missing or damaged, or another version went on without it.
     pub(crate) fn queued(&self) -> Result<(HashMap<u64, Classes>, u64)> {
-        let counted = self.read(|txn| {
-            let table = match txn.open_table(WAITING) {
-                Ok(table) => table,
-                Err(redb::TableError::TableDoesNotExist(_)) => return Ok(None),
-                Err(other) => return Err(other.into()),
-            };
-            let (mut counts, mut all) = (HashMap::new(), 0);
-            for row in table.iter()? {
-                let (key, count) = row?;
-                add(&mut counts, key.value(), count.value());
-                all += count.value();
-            }
-            Ok((all == txn.open_table(QUEUE)?.len()?).then_some(counts))
-        })?;
-        if let Some(counts) = counted {
-            return Ok((counts, 0));
+        match self.counted() {
+            Ok(Some(counted)) => return Ok(counted),
+            // The table says nothing that the queue does not.
+            Ok(None) | Err(Error::Damaged { .. }) => {}
+            Err(other) => return Err(other),
         }
-        let (mut counts, mut last) = (HashMap::new(), 0);
+        let (mut counts, mut next) = (HashMap::new(), 0);
         self.write(|txn| {
+            let mut meta = txn.open_table(META)?;
+            // A version that knew no classes may have stored the highest number with its class.
+            next = number_of(number(&meta, NEXT)?.unwrap_or(0)).max(FIRST);
             for row in txn.open_table(QUEUE)?.iter()? {
                 let (host, sequence) = row?.0.value();
-                last = last.max(number_of(sequence));
+                next = next.max(number_of(sequence) + 1);
                 add(&mut counts, (host, class_of(sequence)), 1);
             }
+            meta.insert(NEXT, next.to_le_bytes().as_slice())?;
+            meta.insert(COUNTED, next.to_le_bytes().as_slice())?;
             txn.delete_table(WAITING)?;
             let mut waiting = txn.open_table(WAITING)?;
             for (&host, classes) in &counts {
@@ -262,7 +263,50 @@ impl Disk {
             }
             Ok(())
         })?;
-        Ok((counts, last))
+        Ok((counts, next))
+    }
+
+    /// What the table of counts says, if it is the queue's: who adds a row without it gives out a number, who
+    /// only removes some makes the queue shorter.
+    fn counted(&self) -> Result<Option<(HashMap<u64, Classes>, u64)>> {
+        self.read(|txn| {
+            let meta = txn.open_table(META)?;
+            let (next, at) = (number(&meta, NEXT)?, number(&meta, COUNTED)?);
+            let Some(next) = next.filter(|_| next == at) else { return Ok(None) };
+            let mut counts = HashMap::new();
+            for row in txn.open_table(WAITING)?.iter()? {
+                let (key, count) = row?;
+                if !add(&mut counts, key.value(), count.value()) {
+                    return Ok(None);
+                }
+            }
+            // Of a host that nobody knows nothing would be asked for.
+            let (mut known, mut all) = (0, Some(0u64));
+            for name in txn.open_table(HOSTS)?.iter()? {
+                if let Some(classes) = counts.get(&host_hash(name?.0.value())) {
+                    known += 1;
+                    all = classes.iter().fold(all, |all, of| all?.checked_add(*of));
+                }
+            }
+            let same = known == counts.len() && all == Some(txn.open_table(QUEUE)?.len()?);
+            Ok(same.then_some((counts, next)))
+        })
+    }
+
+    /// Holds every page of the file against its checksum.
+    ///
+    /// # Complexity
+    /// Reads the file whole.
+    pub(crate) fn verify(&mut self) -> Result<()> {
+        match self.db.check_integrity() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::Damaged {
+                path: self.path.clone(),
+                what: "pages do not match their checksums; it was repaired as far as it can be"
+                    .into(),
+            }),
+            Err(error) => Err(translate(&self.path, error.into())),
+        }
     }
 
     pub(crate) fn commit(&self, batch: &Batch, counters: Counters, payload: &[u8]) -> Result<()> {
@@ -274,7 +318,7 @@ impl Disk {
                 }
                 let mut queue = txn.open_table(QUEUE)?;
                 // Rows that came, and rows that went: a probe never had one.
-                let mut changes: HashMap<(u64, u8), (u64, u64)> = HashMap::new();
+                let mut changes: BTreeMap<(u64, u8), (u64, u64)> = BTreeMap::new();
                 for (host, sequence, entry) in &batch.queued {
                     if queue.insert((*host, *sequence), entry.encode().as_slice())?.is_none() {
                         changes.entry((*host, class_of(*sequence))).or_default().0 += 1;
@@ -288,7 +332,7 @@ impl Disk {
                 let mut waiting = txn.open_table(WAITING)?;
                 for (key, (came, went)) in changes {
                     let before = waiting.get(key)?.map_or(0, |count| count.value());
-                    match (before + came).saturating_sub(went) {
+                    match before.saturating_add(came).saturating_sub(went) {
                         0 => drop(waiting.remove(key)?),
                         count => drop(waiting.insert(key, count)?),
                     }
@@ -303,7 +347,8 @@ impl Disk {
                 }
                 let mut meta = txn.open_table(META)?;
                 meta.insert("payload", payload)?;
-                meta.insert("next", counters.next.to_le_bytes().as_slice())?;
+                meta.insert(NEXT, counters.next.to_le_bytes().as_slice())?;
+                meta.insert(COUNTED, counters.next.to_le_bytes().as_slice())?;
                 meta.insert("refused", counters.refused.to_le_bytes().as_slice())?;
             }
             Ok(())
@@ -340,10 +385,19 @@ impl Disk {
     }
 }
 
-fn add(counts: &mut HashMap<u64, Classes>, (host, class): (u64, u8), more: u64) {
-    if let Some(count) = counts.entry(host).or_default().get_mut(usize::from(class)) {
-        *count += more;
-    }
+/// `false` for a class that there is not, or a count that is none.
+fn add(counts: &mut HashMap<u64, Classes>, (host, class): (u64, u8), more: u64) -> bool {
+    let count = counts.entry(host).or_default().get_mut(usize::from(class));
+    let sum = count.as_ref().and_then(|count| count.checked_add(more));
+    count.zip(sum).map(|(count, sum)| *count = sum).is_some()
+}
+
+/// A number among what is written down.
+fn number(
+    meta: &impl ReadableTable<&'static str, &'static [u8]>,
+    name: &str,
+) -> std::result::Result<Option<u64>, redb::Error> {
+    Ok(meta.get(name)?.and_then(|value| value.value().try_into().ok()).map(u64::from_le_bytes))
 }
 
 fn translate(path: &Path, error: redb::Error) -> Error {

@@ -11,7 +11,7 @@ use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
 use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
-use crate::host::{Host, number_of, sequence};
+use crate::host::{Host, host_hash, sequence};
 use crate::host_key;
 use crate::seen::Seen;
 
@@ -53,7 +53,7 @@ impl DiskFrontier {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
         let disk = Disk::open(&folder.join(FILE))?;
-        let (per_host, last) = disk.queued()?;
+        let (per_host, next) = disk.queued()?;
         let stored = |name| -> Result<u64> {
             let bytes = disk.meta(name)?.and_then(|v| v.try_into().ok());
             Ok(bytes.map_or(0, u64::from_le_bytes))
@@ -73,8 +73,7 @@ impl DiskFrontier {
             queued: per_host.values().flatten().sum(),
             held_bytes: 0,
             deferred: 0,
-            // A version that knew no classes may have stored the highest number with its class.
-            next_sequence: number_of(stored("next")?).max(last + 1),
+            next_sequence: next,
         };
         let frontier = Self { options, disk, state: Mutex::new(state), commits: Mutex::new(()) };
         for name in frontier.disk.hosts()? {
@@ -92,6 +91,17 @@ impl DiskFrontier {
         }
         frontier.lock().batch.hosts.clear();
         Ok(frontier)
+    }
+
+    /// Holds every byte of the frontier in `folder` against its checksums.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
+    ///
+    /// # Complexity
+    /// Reads the file whole.
+    pub fn verify(folder: &Path) -> Result<()> {
+        Disk::open(&folder.join(FILE))?.verify()
     }
 
     /// Whether a URL in normal form waits, or is being worked on.
@@ -560,10 +570,6 @@ impl Frontier for DiskFrontier {
     fn position(&self, url: &Url) -> Result<Option<u64>> {
         Ok(self.queued(url)?.map(|(before, _)| before))
     }
-}
-
-fn host_hash(name: &str) -> u64 {
-    xxhash_rust::xxh3::xxh3_64(name.as_bytes())
 }
 
 #[cfg(test)]

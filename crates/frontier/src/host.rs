@@ -23,6 +23,10 @@ pub(crate) const fn number_of(sequence: u64) -> u64 {
     sequence & ((1 << CLASS_SHIFT) - 1)
 }
 
+pub(crate) fn host_hash(name: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(name.as_bytes())
+}
+
 /// A URL that waits: its number, and how often it was tried.
 type Waiting = (u64, Entry, u8);
 

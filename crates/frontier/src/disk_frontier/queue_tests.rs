@@ -137,8 +137,6 @@ fn sitemaps_below_others_do_not_hold_up_what_seeds_link_to() {
 
 #[test]
 fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() {
-    const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
-    const META: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("meta");
     let folder = tempfile::tempdir().unwrap();
     let open = || {
         let options = Options { delay: Duration::ZERO, ..Options::default() };
@@ -181,17 +179,14 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
 
 /// Takes away what a version without counts does not write.
 fn forget_counts(folder: &std::path::Path) {
-    const WAITING: redb::TableDefinition<'_, (u64, u8), u64> =
-        redb::TableDefinition::new("waiting");
     let db = redb::Database::open(folder.join("frontier.redb")).unwrap();
     let txn = db.begin_write().unwrap();
     assert!(txn.delete_table(WAITING).unwrap());
     txn.commit().unwrap();
 }
 
-#[test]
-fn counts_that_another_version_left_behind_are_made_anew() {
-    const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
+/// Changes the file of a frontier in which nine URLs of a host wait.
+fn tampered(change: impl FnOnce(&redb::WriteTransaction)) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
     for number in 0..9 {
@@ -201,13 +196,96 @@ fn counts_that_another_version_left_behind_are_made_anew() {
     drop(frontier);
     let db = redb::Database::open(folder.path().join("frontier.redb")).unwrap();
     let txn = db.begin_write().unwrap();
-    txn.open_table(QUEUE).unwrap().pop_first().unwrap();
+    change(&txn);
     txn.commit().unwrap();
-    drop(db);
+    folder
+}
+
+const QUEUE: redb::TableDefinition<'_, (u64, u64), &[u8]> = redb::TableDefinition::new("queue");
+const META: redb::TableDefinition<'_, &str, &[u8]> = redb::TableDefinition::new("meta");
+const WAITING: redb::TableDefinition<'_, (u64, u8), u64> = redb::TableDefinition::new("waiting");
+
+#[test]
+fn counts_that_another_version_left_behind_are_made_anew() {
+    // It took one of the queue, and knows no counts.
+    let folder = tampered(|txn| drop(txn.open_table(QUEUE).unwrap().pop_first().unwrap()));
     for _ in 0..2 {
         let frontier = DiskFrontier::open(folder.path(), Options::default()).unwrap();
         assert_eq!(frontier.counts().queued, 8);
     }
+    // It took one, and put another one there, of another host: the sum is the same.
+    let folder = tampered(|txn| {
+        let mut queue = txn.open_table(QUEUE).unwrap();
+        queue.pop_first().unwrap().unwrap();
+        let host = crate::host::host_hash("b.example");
+        let (other, next) = (entry("http://b.example/"), 10u64);
+        queue.insert((host, next), other.encode().as_slice()).unwrap();
+        let hosts: redb::TableDefinition<'_, &str, ()> = redb::TableDefinition::new("hosts");
+        txn.open_table(hosts).unwrap().insert("b.example", ()).unwrap();
+        let next = (next + 1).to_le_bytes();
+        txn.open_table(META).unwrap().insert("next", next.as_slice()).unwrap();
+    });
+    for _ in 0..2 {
+        let options = Options { delay: Duration::ZERO, ..Options::default() };
+        let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+        assert_eq!(frontier.host("b.example").unwrap().queued, 1);
+        assert_eq!(frontier.host("a.example").unwrap().queued, 8);
+    }
+}
+
+#[test]
+fn counts_that_cannot_be_are_made_anew() {
+    let key = |txn: &redb::WriteTransaction| {
+        let waiting = txn.open_table(WAITING).unwrap();
+        redb::ReadableTable::first(&waiting).unwrap().unwrap().0.value()
+    };
+    let put = |txn: &redb::WriteTransaction, key, count: u64| {
+        txn.open_table(WAITING).unwrap().insert(key, count).unwrap();
+    };
+    type Change<'a> = &'a dyn Fn(&redb::WriteTransaction);
+    let changes: [Change<'_>; 5] = [
+        // Two whose sum is too large, a class that there is not, a host that nobody knows, one too many.
+        &|txn| [(7, 0), (8, 0)].into_iter().for_each(|other| put(txn, other, u64::MAX)),
+        &|txn| put(txn, (key(txn).0, 200), 9),
+        &|txn| {
+            let known = key(txn);
+            put(txn, (known.0 ^ 1, known.1), 9);
+            txn.open_table(WAITING).unwrap().remove(known).unwrap();
+        },
+        &|txn| put(txn, key(txn), 10),
+        &|txn| drop(txn.open_table(META).unwrap().insert("next", b"x".as_slice()).unwrap()),
+    ];
+    for change in changes {
+        let folder = tampered(change);
+        let open = || {
+            let options = Options { delay: Duration::ZERO, ..Options::default() };
+            DiskFrontier::open(folder.path(), options).unwrap()
+        };
+        assert_eq!(open().counts().queued, 9);
+        // The second one believes what the first has written, and gives out numbers that nobody has.
+        let frontier = open();
+        (0..9).for_each(|number| {
+            frontier.push(entry(&format!("http://a.example/new/{number}"))).unwrap();
+        });
+        frontier.commit(b"").unwrap();
+        assert_eq!(drain(&frontier, 100).len(), 18);
+        assert_eq!(frontier.counts().queued, 0);
+    }
+}
+
+#[test]
+fn a_changed_byte_of_the_file_is_found_when_it_is_asked_for() {
+    let folder = tampered(|_| {});
+    DiskFrontier::verify(folder.path()).unwrap();
+    let path = folder.path().join("frontier.redb");
+    let bytes = std::fs::read(&path).unwrap();
+    let text = b"http://a.example/3";
+    let at = bytes.windows(text.len()).rposition(|window| window == text).unwrap();
+    let mut changed = bytes.clone();
+    changed[at + 7] ^= 1;
+    std::fs::write(&path, &changed).unwrap();
+    let error = DiskFrontier::verify(folder.path()).unwrap_err();
+    assert!(matches!(error, crate::Error::Damaged { .. }), "{error}");
 }
 
 #[test]
