@@ -508,35 +508,45 @@ impl Writer {
             }
         }
         let depth = from.depth;
-        self.push_as(target, depth, |url| Entry { hops, ..Entry::page(url, depth) })
-    }
-
-    pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
-        self.push_as(url, depth, |url| Entry { hops, ..Entry::page(url, depth) }).map(drop)
-    }
-
-    fn push_as(&mut self, url: &Url, depth: u16, entry: impl FnOnce(Url) -> Entry) -> Result<bool> {
-        match self.rules.admit(url, depth) {
+        match self.rules.admit(target, depth) {
             None => Ok(false),
-            Some(Ok(url)) => self.admitted(url, depth, entry),
+            Some(Ok(url)) => {
+                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
+                Ok(match self.admitted(url.clone(), depth, entry)? {
+                    // What is only known may have been refused, or answered with an error.
+                    Some(false) => self.committer.store().id_of(url.as_str().as_bytes())?.is_some(),
+                    queued => queued == Some(true),
+                })
+            }
             Some(Err(refusal)) => self.refuse(&refusal).map(|_| false),
         }
     }
 
-    /// Queues what the rules admit, unless something else speaks against it. Whether it is new or has a
-    /// page: what is only known may have been refused, or answered with an error.
+    pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+        match self.rules.admit(url, depth) {
+            None => Ok(()),
+            Some(Ok(url)) => {
+                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
+                self.admitted(url, depth, entry).map(drop)
+            }
+            Some(Err(refusal)) => self.refuse(&refusal).map(drop),
+        }
+    }
+
+    /// Queues what the rules admit, if it is new, unless something else speaks against it. Whether it was
+    /// new; `None` if something did.
     pub(super) fn admitted(
         &mut self,
         url: Url,
         depth: u16,
         entry: impl FnOnce(Url) -> Entry,
-    ) -> Result<bool> {
+    ) -> Result<Option<bool>> {
         let host = hapax_frontier::host_key(&url);
         if self.committer.forgotten(&url, &host) {
             if self.frontier.mark(&url)? {
                 self.committer.skip(url.as_str(), "forgotten", "")?;
             }
-            return Ok(false);
+            return Ok(None);
         }
         let pages = self.stats.host_pages(&host);
         // Only what is new counts for the checks, not a link that is met again.
@@ -546,13 +556,12 @@ impl Writer {
         {
             self.frontier.mark(&url)?;
             self.committer.skip(url.as_str(), "dust-rule", &why)?;
-            return Ok(false);
+            return Ok(None);
         }
         if self.left_to_feed(&url, depth)? {
-            return Ok(false);
+            return Ok(None);
         }
-        let stored = self.committer.store().id_of(url.as_str().as_bytes())?.is_some();
-        Ok(self.frontier.push(entry(url))? || stored)
+        Ok(Some(self.frontier.push(entry(url))?))
     }
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in

@@ -31,9 +31,9 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(m: &Measure, value: f64, text: &str) -> Self {
+    fn of(m: &Measure, value: f64, cookies: bool) -> Self {
         Self {
-            cookies: f64::from(u8::from(speaks_of_cookies(text))),
+            cookies: f64::from(u8::from(cookies)),
             words: m.words,
             stopwords: m.stopwords / m.fair.max(0.01),
             linked: m.words * m.link_density,
@@ -135,6 +135,8 @@ pub(crate) struct Witness<'a> {
     subtrees: Vec<Sums>,
     signatures: HashMap<u32, Sums, RandomState>,
     whole: Sums,
+    /// Of each block, whether it speaks of cookies.
+    cookies: Vec<bool>,
     /// How often each text stands on the page.
     texts: HashMap<&'a str, u32, RandomState>,
     articles: f64,
@@ -142,7 +144,7 @@ pub(crate) struct Witness<'a> {
     /// Of the blocks that the votes would keep.
     first_kept: usize,
     last_kept: usize,
-    title_words: HashSet<&'a str, RandomState>,
+    title_words: HashSet<&'a [u8], RandomState>,
     ways: Vec<Way>,
 }
 
@@ -154,8 +156,11 @@ impl<'a> Witness<'a> {
         let mut signatures: HashMap<u32, Sums, RandomState> = HashMap::default();
         let mut texts: HashMap<&str, u32, RandomState> = HashMap::default();
         let mut whole = Sums::default();
-        for ((block, m), value) in page.blocks.iter().zip(&votes.measures).zip(&votes.values) {
-            let sums = Sums::of(m, *value, &block.text);
+        let cookies: Vec<bool> =
+            page.blocks.iter().map(|block| speaks_of_cookies(&block.text)).collect();
+        let measured = page.blocks.iter().zip(&votes.measures).zip(&votes.values).zip(&cookies);
+        for (((block, m), value), cookies) in measured {
+            let sums = Sums::of(m, *value, *cookies);
             if let Some(subtree) = subtrees.get_mut(block.element) {
                 subtree.add(&sums);
             }
@@ -174,11 +179,12 @@ impl<'a> Witness<'a> {
             best_signature: signatures.values().map(|sums| sums.value).fold(1.0, f64::max),
             first_kept,
             last_kept,
-            title_words: words(&page.title).collect(),
+            title_words: words(&page.title).map(str::as_bytes).collect(),
             ways: ways(page, votes),
             subtrees,
             signatures,
             whole,
+            cookies,
             texts,
         }
     }
@@ -228,9 +234,7 @@ impl<'a> Witness<'a> {
             row.flag(m.fair < 0.2);
             row.flag(block.hidden);
             row.flag(block.structure);
-            // One after the other: of two at once each character would be decoded.
-            let mark = ["©", "®", "opyright"].iter().any(|mark| block.text.contains(*mark));
-            row.flag(mark);
+            row.flag(speaks_of_rights(&block.text));
             row.push(f64::from(self.texts.get(block.text.as_str()).copied().unwrap_or(1)));
             row.push(shared(&self.title_words, &block.text));
             // Where it stands.
@@ -314,7 +318,7 @@ impl<'a> Witness<'a> {
             row.push(sums.value / self.best_signature);
             row.push(sums.sentences / sums.blocks.max(1.0));
             // Consent is asked for in sentences, and on a short page in more than its text has.
-            row.flag(speaks_of_cookies(&block.text));
+            row.flag(is_set(&self.cookies, at));
             let [parent, ..] = self.kin(block.element);
             let parent = sums_of(parent);
             row.push(parent.cookies / parent.blocks.max(1.0));
@@ -333,16 +337,31 @@ fn speaks_of_cookies(text: &str) -> bool {
     text.contains("ookie")
 }
 
+/// Whose the page is stands seldom in its text.
+fn speaks_of_rights(text: &str) -> bool {
+    // One after the other: of two at once each character would be decoded.
+    text.contains("opyright") || !text.is_ascii() && (text.contains('©') || text.contains('®'))
+}
+
 pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// Share of a short text's words that stand in the title.
-fn shared(title: &HashSet<&str, RandomState>, text: &str) -> f64 {
+fn shared(title: &HashSet<&[u8], RandomState>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
-    for word in words(text).take(40) {
+    let mut count = |word: &[u8]| {
         all += 1;
         found += u32::from(title.contains(word));
+    };
+    if text.is_ascii() {
+        let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+        words.filter(|word| !word.is_empty()).take(SHARED).for_each(&mut count);
+    } else {
+        words(text).take(SHARED).map(str::as_bytes).for_each(&mut count);
     }
     f64::from(found) / f64::from(all.max(1))
 }
+
+/// So many of its words are looked at.
+const SHARED: usize = 40;

@@ -93,14 +93,25 @@ impl View {
 
     /// The document with this key, of which it is not known yet that there is none.
     pub(crate) fn id_of(&self, key: &Key<'_>) -> Result<Option<DocId>> {
+        let newest = self.id_of_newest(key);
+        if newest.is_some() { Ok(newest) } else { self.id_of_older(key) }
+    }
+
+    /// The same, if it is in memory.
+    pub(crate) fn id_of_newest(&self, key: &Key<'_>) -> Option<DocId> {
         for table in [Some(&self.active), self.frozen.as_ref()].into_iter().flatten() {
             let table = read(table);
             let rows =
                 table.rows_of_key(key.bytes, key.hash).map(|row| table.base + u64::from(row));
             if let Some(id) = rows.filter(|id| self.visible(*id)).max() {
-                return Ok(Some(id));
+                return Some(id);
             }
         }
+        None
+    }
+
+    /// The same, if it is in a segment.
+    pub(crate) fn id_of_older(&self, key: &Key<'_>) -> Result<Option<DocId>> {
         for segment in self.segments.iter().rev() {
             for row in segment.rows_of_key(key)?.into_iter().rev() {
                 let id = segment.id(row)?;

@@ -107,6 +107,10 @@ impl Writer {
 
     /// The document with a key that may be known.
     fn id_of_known(&self, key: &Key<'_>) -> Result<Option<DocId>> {
+        let newest = self.view.id_of_newest(key);
+        if newest.is_some() || self.view.segments.is_empty() {
+            return Ok(newest);
+        }
         // The map is a cache: what it says is held against the record, what it does not know is
         // looked up.
         if let Some(id) = self.ids.get(key.bytes)
@@ -114,7 +118,7 @@ impl Writer {
         {
             return Ok(Some(id));
         }
-        self.view.id_of(key)
+        self.view.id_of_older(key)
     }
 
     pub(super) fn offer<'a>(

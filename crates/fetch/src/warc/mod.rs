@@ -1,6 +1,7 @@
 //! WARC 1.1 (ISO 28500:2017): what was fetched, in files that other tools read.
 
 mod http;
+mod member;
 mod reader;
 mod resync;
 mod writer;

@@ -3,9 +3,7 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
+use super::member::Members;
 use super::payload_digest;
 use super::reader::payload_digest_at;
 use crate::response::Response;
@@ -77,7 +75,11 @@ pub struct Writer {
     number: u32,
     file: File,
     length: u64,
+    members: Members,
 }
+
+/// The room for a member is kept for the next one up to so many bytes.
+const MAX_KEPT: usize = 1 << 20;
 
 impl Writer {
     /// Opens file `number` in `folder` at `length` bytes: what lies behind was never acknowledged
@@ -96,7 +98,8 @@ impl Writer {
         }
         let file = open(folder, number)?;
         file.set_len(length)?;
-        let mut writer = Self { folder: folder.to_owned(), options, number, file, length };
+        let members = Members::new(options.level);
+        let mut writer = Self { folder: folder.to_owned(), options, number, file, length, members };
         writer.file.seek(SeekFrom::Start(length))?;
         if length == 0 {
             writer.info()?;
@@ -231,20 +234,16 @@ impl Writer {
     }
 
     fn member(&mut self, head: &[u8], block: &[u8]) -> io::Result<Location> {
-        let buffer = Vec::with_capacity(block.len() / 3 + 512);
-        let mut gz = GzEncoder::new(buffer, Compression::new(self.options.level));
-        gz.write_all(head)?;
-        gz.write_all(block)?;
-        gz.write_all(b"\r\n\r\n")?;
-        let member = gz.finish()?;
+        let member = self.members.make(&[head, block, b"\r\n\r\n"])?;
         let location = Location { file: self.number, offset: self.length };
-        if let Err(error) = self.file.write_all(&member) {
+        if let Err(error) = self.file.write_all(member) {
             // A full disk may have taken half of it.
             self.file.set_len(self.length)?;
             self.file.seek(SeekFrom::Start(self.length))?;
             return Err(error);
         }
         self.length += member.len() as u64;
+        self.members.shrink(MAX_KEPT);
         Ok(location)
     }
 
