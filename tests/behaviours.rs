@@ -264,8 +264,8 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
         },
         &[""],
     ),
-    ("a redirect to a file", |s, _| go_to(s, "file:///etc/passwd"), &[""]),
-    ("a redirect to data", |s, _| go_to(s, "data:text/html,hello"), &[""]),
+    ("a redirect to a file", |s, _| go_to(s, "file:///etc/passwd"), &["redirects"]),
+    ("a redirect to data", |s, _| go_to(s, "data:text/html,hello"), &["redirects"]),
     (
         "a redirect of 100 KiB",
         |s, _| go_to(s, &format!("/{}", "x".repeat(100 << 10))),

@@ -286,3 +286,35 @@ fn who_reads_no_more_changes_no_exit_code_and_nothing_panics() {
     let status = check.arg("check").arg("--data").arg(bench.data()).stdout(closed()).status();
     assert_eq!(status.unwrap().code(), Some(2));
 }
+
+#[test]
+fn what_the_readers_of_a_log_cannot_use_is_damage() {
+    let server = site();
+    let swap = |data: &Path, name: &str, from: &str, to: &str| {
+        let path = data.join(name);
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        write(&path, text.replacen(from, to, 1));
+    };
+    type Damage<'a> = (&'a str, &'a dyn Fn(&Path));
+    let breaks: [Damage<'_>; 5] = [
+        ("discarded", &|data| swap(data, "discarded.jsonl", "\"exact\"", "\"exatt\"")),
+        ("discarded", &|data| swap(data, "discarded.jsonl", "/copy\"", "/cope\"")),
+        ("decisions", &|data| swap(data, "decisions.jsonl", "\"restore\"", "\"restorf\"")),
+        ("skipped", &|data| swap(data, "skipped.jsonl", "\"reason\"", "\"reasom\"")),
+        ("settings", &|data| std::fs::remove_file(data.join("crawl.toml")).unwrap()),
+    ];
+    for (part, damage) in breaks {
+        let bench = Bench::new();
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+        let id = bench.log("discarded.jsonl")[0]["id"].to_string();
+        bench.run(&["duplicates", "restore", &id]);
+        bench.run(&["duplicates", "restore", "--undo", &id]);
+        assert!(bench.run(&["check"]).lines().all(|line| line.starts_with("ok")));
+        damage(&bench.data());
+        let output = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+        let said = text(&output.stdout);
+        assert_eq!(code(&output), 2, "{part}: {said}");
+        assert!(said.lines().any(|line| line.starts_with(&format!("DAMAGED {part}"))), "{said}");
+    }
+}

@@ -83,6 +83,11 @@ fn each_hostile_behaviour_has_an_outcome_with_a_name_and_honest_hosts_go_on() {
     for (name, port, expected) in all {
         let reason = reasons.get(&format!("http://127.0.0.1:{port}/a")).map_or("", String::as_str);
         assert!(expected.contains(&reason), "{name}: {reason:?}, not one of {expected:?}");
+        // It ends further on, and is said there.
+        let there = format!("http://127.0.0.1:{port}/");
+        let ends =
+            |(url, reason): (&String, &String)| url.starts_with(&there) && reason == "redirects";
+        assert!(name != "a redirect chain" || reasons.iter().any(ends), "{name}");
     }
     let listed = bench.run(&["status"]);
     assert!(!listed.contains('\x1b'), "{listed:?}");

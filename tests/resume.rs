@@ -272,6 +272,28 @@ fn a_crash_between_two_stores_commits_is_made_good_at_the_next_start() {
 }
 
 #[test]
+fn what_the_index_could_not_take_is_known_to_no_store_and_comes_again() {
+    let server = Server::slow(web(30, 1), Duration::from_millis(10));
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let mut child = bench.spawn(&seeds, &[]);
+    // In the place of its list of segments stands a folder, so that no commit of the index comes through.
+    let (list, kept) = (bench.data().join("index/meta.json"), bench.path("meta.json"));
+    server.wait_for(3);
+    std::fs::rename(&list, &kept).unwrap();
+    std::fs::create_dir(&list).unwrap();
+    let status = child.wait().unwrap();
+    assert!(!matches!(status.code(), Some(0 | 3)), "{status:?}");
+    std::fs::remove_dir(&list).unwrap();
+    std::fs::rename(&kept, &list).unwrap();
+    let output = bench.crawl(&seeds, &[]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let (fetched, _, _, indexed) = outcome(&bench);
+    assert_eq!((fetched, indexed), (30, 30), "each page is fetched and found");
+    assert!(!bench.run(&["check"]).contains("DAMAGED"));
+}
+
+#[test]
 fn a_job_without_an_archive_leaves_the_archive_alone() {
     let server = Server::start(web(6, 2));
     let bench = Bench::new();

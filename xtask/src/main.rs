@@ -28,7 +28,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                 corpus; its random choices begin at a random seed, or at N
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
   mutants [NAME] [--limit N] [--from M]      plants each bug of crates/*/tests/mutants in a copy of the
-                sources, and fails unless the tests notice";
+                sources, and fails unless the tests notice (with --limit none of the program itself, which is built
+                for each)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
         Some("hostile") => tests(&["hostile", "--include-ignored"], &[]),
         Some("mutants") => {
             let name = args.get(1).filter(|name| !name.starts_with('-'));
-            let (limit, from) = (number("--limit", 1000), number("--from", 0));
+            let (limit, from) = (number("--limit", mutants::ALL), number("--from", 0));
             mutants::run(name.map_or("", String::as_str), limit, from)
         }
         Some("crash-child") => {

@@ -8,6 +8,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
+/// No limit.
+pub(crate) const ALL: u64 = 1000;
+/// The folder of the program, which belongs to the root package.
+const PROGRAM: &str = "cli";
+
 /// One planted bug: a file of a crate (`FILE`, or `FILE --features NAMES` where the tests need them), what
 /// stands there, and what is put in its place.
 struct Mutant {
@@ -21,7 +26,7 @@ struct Mutant {
 }
 
 /// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen; others by another
-/// `from`.
+/// `from`. Those of the program itself, for each of which it is built, only where no limit is set.
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
     let mut mutants = Vec::new();
@@ -31,7 +36,7 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
         for entry in fs::read_dir(&folder).into_iter().flatten() {
             let path = entry?.path();
             let mutant = read(&krate, &path).with_context(|| path.display().to_string())?;
-            if mutant.name.contains(only) {
+            if mutant.name.contains(only) && (krate != PROGRAM || limit >= ALL) {
                 mutants.push(mutant);
             }
         }
@@ -94,7 +99,10 @@ fn fails(copy: &Path, krate: &str, features: &str) -> Result<bool> {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(copy.join("sources")).env("CARGO_TARGET_DIR", copy.join("target"));
         command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p"]);
-        command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]);
+        match krate {
+            PROGRAM => command.args(["hapax", "--bins", "--tests"]),
+            krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
+        };
         command.args(["--features", features]).args(args);
         command.stdout(Stdio::null()).stderr(Stdio::null()).status()
     };

@@ -13,8 +13,9 @@ use hapax_index::Searcher;
 use serde_json::{Value, json};
 
 use super::print;
-use crate::crawl::left_without_store;
+use crate::crawl::{Discarded, Skipped, left_without_store};
 use crate::data::{is_held, must_exist, saved};
+use crate::duplicates::{Decision, KINDS};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
 
@@ -72,7 +73,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
                     let file = number_in(&position, "warc_file");
                     // Numbered from 1.
                     written = Some((file.max(1), number_in(&position, "warc_length")));
-                    parts.extend(check_logs(data, &position));
+                    parts.extend(check_logs(data, &position, &store));
                 }
                 // A store that no crawl has written.
                 Err(_) if store.payload().is_empty() => {}
@@ -92,6 +93,14 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             parts.push(Part { name: "dedup", result });
         }
         Err(error) => parts.push(Part { name: "dedup", result: Err(error.into()) }),
+    }
+    if saved.is_none()
+        && let Some(part) =
+            ["frontier", "pages", "index"].iter().find(|part| data.join(part).exists())
+    {
+        let what =
+            format!("crawl.toml is missing, and {part}/ is there: name seeds and flags again");
+        parts.push(Part { name: "settings", result: Err(coded(DAMAGED, what)) });
     }
     let pages = data.join("pages");
     if pages.exists() {
@@ -127,7 +136,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         parts.push(Part { name: "summary", result });
     }
     if let Some(length) = skipped {
-        let result = check_log(&data.join("skipped.jsonl"), length);
+        let is_right = |line: &[u8]| Ok(serde_json::from_slice::<Skipped<'_>>(line).is_ok());
+        let result = check_log(&data.join("skipped.jsonl"), length, is_right);
         parts.push(Part { name: "skipped", result });
     }
     report(&parts, json)
@@ -190,15 +200,26 @@ fn number_in(position: &Value, name: &str) -> u64 {
 }
 
 /// The logs and the archive as far as the store's last commit knows them.
-fn check_logs(data: &Path, position: &Value) -> Vec<Part> {
+fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Part> {
     let said = |name: &str| number_in(position, name);
-    let mut parts: Vec<Part> = ["discarded", "decisions"]
-        .into_iter()
-        .map(|name| {
-            let path = data.join(format!("{name}.jsonl"));
-            Part { name, result: check_log(&path, said(name)) }
-        })
-        .collect();
+    let log = |name: &str| data.join(format!("{name}.jsonl"));
+    let discarded = |line: &[u8]| -> Result<bool> {
+        let Ok(entry) = serde_json::from_slice::<Discarded>(line) else { return Ok(false) };
+        // What was restored, replaced or forgotten has no record under this number any more.
+        let own = store.record(entry.id)?.is_none_or(|record| record.key == entry.own_key());
+        Ok(own && KINDS.contains(&entry.kind.as_str()))
+    };
+    let decided = |line: &[u8]| Ok(serde_json::from_slice::<Decision>(line).is_ok());
+    let mut parts = vec![
+        Part {
+            name: "discarded",
+            result: check_log(&log("discarded"), said("discarded"), discarded),
+        },
+        Part {
+            name: "decisions",
+            result: check_log(&log("decisions"), said("decisions"), decided),
+        },
+    ];
     if said("warc_length") > 0 {
         let path = data.join("pages").join(archive_name(said("warc_file")));
         let length = std::fs::metadata(&path).map_or(0, |meta| meta.len());
@@ -217,8 +238,8 @@ fn archive_name(number: u64) -> String {
     format!("pages-{number:05}.warc.gz")
 }
 
-/// Whether every line up to `length` is whole.
-fn check_log(path: &Path, length: u64) -> Result<String> {
+/// Whether every line up to `length` is whole, and what its readers can read.
+fn check_log(path: &Path, length: u64, is_right: impl Fn(&[u8]) -> Result<bool>) -> Result<String> {
     let wrong = |what: String| coded(DAMAGED, format!("{}: {what}", path.display()));
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && length == 0 => {
@@ -241,7 +262,7 @@ fn check_log(path: &Path, length: u64) -> Result<String> {
             return Ok(counted(lines, "line"));
         }
         lines += 1;
-        if !line.ends_with(b"\n") || serde_json::from_slice::<Value>(&line).is_err() {
+        if !line.ends_with(b"\n") || !is_right(&line)? {
             return Err(wrong(format!("line {lines} cannot be read")));
         }
     }

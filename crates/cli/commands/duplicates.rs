@@ -314,3 +314,18 @@ pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
     out.flush()?;
     Ok(COMPLETE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn what_the_web_wrote_is_no_formula_in_a_table() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert_eq!(cell(formula.to_owned()), format!("'{formula}"));
+        }
+        for text in ["", "a=b", " =1", "1-1", "北京"] {
+            assert_eq!(cell(text.to_owned()), text);
+        }
+    }
+}

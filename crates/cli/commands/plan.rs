@@ -98,7 +98,8 @@ fn to_table(pages: u64, distance: u32, memory: Option<u64>, plans: &[Plan]) -> S
     }
     let _ = writeln!(
         out,
-        "\n->: chosen, the fastest that fits.  -: does not fit.  p: packed entries.\n\
+        "\n->: chosen, the smallest that fits and is nearly as fast as the fastest.  -: does not fit.\n\
+         p: packed, an entry leaves out the bits that its bucket implies.\n\
          candidates: fingerprints compared in a query, expected for uniform ones. a query: expected,\n\
          looked up by itself, by measured costs of a cache line. Beside the tables lie 4 bytes a page\n\
          for its number, and with sketches {SKETCH_BYTES} bytes more, {} in all.",

@@ -23,7 +23,8 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     for data in dirs {
         must_exist(data)?;
         each.push((data, is_locked(data)?));
-        sum = sum.and(read(data)?.unwrap_or_default());
+        let shared = saved(data)?.is_some_and(|saved| saved.settings.cluster.is_some());
+        sum = sum.and(read(data)?.unwrap_or_default(), shared);
         if !json {
             one(false, data)?;
         }

@@ -144,7 +144,7 @@ impl Committer {
         };
         let entry = rows.entry(&row)?;
         let (of, _) = rows.kept_for(&row);
-        let (Some(own), Some(_)) = (self.store.id_of(key_of(&entry))?, self.store.record(of)?)
+        let (Some(own), Some(_)) = (self.store.id_of(entry.own_key())?, self.store.record(of)?)
         else {
             return Ok(Err("one of the two pages is gone".into()));
         };
@@ -440,7 +440,7 @@ impl Committer {
         entry: &Discarded,
         line: &Discarded,
     ) -> Result<Result<Found, Refused>> {
-        let record = match self.store.id_of(key_of(entry))? {
+        let record = match self.store.id_of(entry.own_key())? {
             Some(id) => self.store.record(id)?,
             None => None,
         };
@@ -528,10 +528,6 @@ impl Committer {
 /// As store and decisions call it.
 fn name_of(entry: &Discarded) -> String {
     entry.key.clone().unwrap_or_else(|| entry.url.clone())
-}
-
-fn key_of(entry: &Discarded) -> &[u8] {
-    entry.key.as_deref().unwrap_or(&entry.url).as_bytes()
 }
 
 pub(super) fn now() -> String {

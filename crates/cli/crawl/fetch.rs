@@ -7,11 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Fault, Frontier, Lease, UrlLimits, normalize, url_key};
+use hapax_frontier::{EntryKind, Fault, Frontier, Lease, UrlLimits, normalize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 
 use super::answer::{Answer, is_failure};
+use super::backoff::backoff;
 use super::feeds::{Claim, Feeds};
 use super::lanes::Place;
 use super::page::{PageWork, Unread, is_wanted};
@@ -412,7 +413,9 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         400..=499 => "http-4xx",
         _ => "http-other",
     };
-    Message::Skip { lease, reason, detail: format!("status {status}") }
+    let nowhere =
+        if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
+    Message::Skip { lease, reason, detail: format!("status {status}{nowhere}") }
 }
 
 /// Text to a document, on a thread of its own.
@@ -476,12 +479,7 @@ fn kib(bytes: usize, most: u32) -> u32 {
 
 fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {
     let url = lease.entry.url.clone();
-    let wait = wait.unwrap_or_else(|| {
-        let base = shared.retry_wait * (1 << lease.attempts.min(6));
-        // Three quarters to five quarters, so that what failed together does not come again together.
-        let jitter = url_key(url.as_str()) as u32 % 1000;
-        base.mul_f64(0.75 + f64::from(jitter) / 2000.0)
-    });
+    let wait = wait.unwrap_or_else(|| backoff(shared.retry_wait, lease.attempts, &url));
     let down = shared.frontier.retry(lease, wait, failure, Instant::now());
     Message::Again { down: down.then_some(url) }
 }

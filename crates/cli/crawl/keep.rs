@@ -32,7 +32,7 @@ impl Committer {
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
-                text: &page.evidence.basis.text,
+                text: shown_text(&page.evidence.basis.text),
                 language: page.document.language,
                 fetched: time,
                 stored_at: &stored_at,
@@ -204,5 +204,27 @@ impl Committer {
         }
         self.finish(Some(lease));
         Ok(())
+    }
+}
+
+/// What a page is compared by begins with what it calls itself, which may be its first line too: shown it is once.
+fn shown_text(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if rest.lines().next() == Some(first) => rest,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_text;
+
+    #[test]
+    fn a_first_line_that_is_the_title_is_shown_once() {
+        for (text, shown) in
+            [("a\na\nb", "a\nb"), ("a\na", "a"), ("a\nab\na", "a\nab\na"), ("a", "a"), ("", "")]
+        {
+            assert_eq!(shown_text(text), shown);
+        }
     }
 }

@@ -52,6 +52,13 @@ pub(crate) struct Discarded {
     pub(crate) warc: Option<String>,
 }
 
+impl Discarded {
+    /// Under which the store knows it.
+    pub(crate) fn own_key(&self) -> &[u8] {
+        self.key.as_deref().unwrap_or(&self.url).as_bytes()
+    }
+}
+
 /// The page that was kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct DiscardedOf {

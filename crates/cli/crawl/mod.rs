@@ -2,6 +2,7 @@
 
 mod answer;
 mod apply;
+mod backoff;
 mod begin;
 mod commit;
 mod feeds;

@@ -46,8 +46,12 @@ pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Ur
     let mut seeds: Vec<Url> = Vec::new();
     let mut known = HashSet::new();
     for (number, line) in text.lines().enumerate() {
-        let line = line.trim();
-        if line.is_empty() || line.starts_with('#') {
+        // A comment begins the line, or stands behind white space: in a URL neither can.
+        let comment = line.match_indices('#').find(|(at, _)| {
+            line.get(..*at).is_some_and(|before| before.trim_end().len() < *at || before.is_empty())
+        });
+        let line = comment.map_or(line, |(at, _)| line.get(..at).unwrap_or(line)).trim();
+        if line.is_empty() {
             continue;
         }
         let more = if line.chars().nth(SHOWN).is_some() { "…" } else { "" };
@@ -85,7 +89,7 @@ mod tests {
     fn comments_blanks_and_repetitions_are_skipped_and_bad_lines_named() {
         let limits = UrlLimits::default();
         let seeds = parse(
-            "# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x\n",
+            "# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x  # why\n\t# more\n",
             "f",
             &limits,
         )

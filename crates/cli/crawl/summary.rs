@@ -128,17 +128,17 @@ impl Summary {
         Self::new(stats, Counts::default(), Stop::Complete, elapsed, data)
     }
 
-    /// Both together, of two data directories.
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    /// Both together, of two data directories; of workers of one crawl each knows all queues.
+    pub(crate) fn and(mut self, other: Self, one_crawl: bool) -> Self {
         let pages = other.pages;
         self.pages.add(&pages);
         for (reason, count) in other.skipped {
             *self.skipped.entry(reason).or_default() += count;
         }
-        // Of workers of one crawl each knows all queues.
-        self.known_urls = self.known_urls.max(other.known_urls);
-        self.queued_urls = self.queued_urls.max(other.queued_urls);
-        self.deferred_urls = self.deferred_urls.max(other.deferred_urls);
+        let both = if one_crawl { u64::max } else { u64::saturating_add };
+        self.known_urls = both(self.known_urls, other.known_urls);
+        self.queued_urls = both(self.queued_urls, other.queued_urls);
+        self.deferred_urls = both(self.deferred_urls, other.deferred_urls);
         self.seconds = self.seconds.max(other.seconds);
         self.responses += other.responses;
         self.complete = (self.time.is_empty() || self.complete) && other.complete;

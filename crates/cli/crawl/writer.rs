@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_frontier::{Entry, EntryKind, Frontier, Lease, normalize};
+use hapax_frontier::{Entry, EntryKind, Frontier, Lease, Rejected, normalize};
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -58,6 +58,8 @@ const TOGETHER: usize = 64;
 const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
 const STUB_WORDS: u32 = 50;
+/// Characters that are told of an address that leads nowhere.
+const MAX_SHOWN: usize = 200;
 
 /// Whether a page was asked for and something else came than a failure.
 fn is_answer(message: &Message) -> bool {
@@ -455,7 +457,14 @@ impl Writer {
     /// A page that leads elsewhere, for good or not.
     fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
         let entry = &lease.entry;
-        let to = normalize(target, &self.rules.limits).ok();
+        let to = match normalize(target, &self.rules.limits) {
+            Err(Rejected::Scheme) => {
+                let target: String = target.as_str().chars().take(MAX_SHOWN).collect();
+                let detail = format!("it leads to {target}, which is no web address");
+                return self.leads_back(lease, &detail);
+            }
+            to => to.ok(),
+        };
         if to.as_ref() == Some(&entry.url) {
             // Followed as often as is allowed, and it led here again.
             let detail = format!("it leads to itself, or to another spelling: {target}");
@@ -480,7 +489,7 @@ impl Writer {
         self.committer.alias(lease, target)
     }
 
-    /// A redirect that leads to nothing; it may be another one at the next second look.
+    /// A redirect that leads to no page; it may be another one at the next second look.
     fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);

@@ -331,6 +331,13 @@ mod tests {
         assert_eq!(ids("\"spring and fell\""), [0]);
         assert_eq!(ids("北京大学"), [1]);
         assert_eq!(ids("学习"), [1]);
+        // What is not wanted alone: all others.
+        let all = ids("*");
+        for without in ["-spring", "NOT spring", "-spring -steel"] {
+            let expected: Vec<u64> =
+                all.iter().copied().filter(|id| ![0, 2].contains(id)).collect();
+            assert_eq!(ids(without), expected, "{without}");
+        }
         assert!(matches!(searcher.search("a AND (", 9), Err(Error::Query(_))));
         let page = searcher.page(1).unwrap().unwrap();
         assert_eq!((page.title.as_str(), page.bytes, page.canonical), ("编程", 9, true));

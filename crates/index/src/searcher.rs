@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
-use tantivy::query::{QueryParser, RangeQuery, TermQuery};
+use tantivy::query::{QueryParser, QueryParserError, RangeQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::snippet::SnippetGenerator;
 use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
@@ -140,6 +140,10 @@ impl Searcher {
         parser.set_field_boost(fields.title, 2.0);
         let query = match parser.parse_query(query) {
             Ok(query) => query,
+            // Nothing is asked for but what is not wanted: of all pages the others.
+            Err(QueryParserError::AllButQueryForbidden) => parser
+                .parse_query(&format!("* {query}"))
+                .map_err(|error| Error::Query(error.to_string()))?,
             // What people type holds apostrophes, colons, brackets: then it is words, no formula.
             Err(error) => match words_of(query) {
                 Some(words) => parser.parse_query(&words),
