@@ -232,6 +232,39 @@ fn other_thresholds_are_tried_and_applied_without_a_request() {
 }
 
 #[test]
+fn a_copy_of_what_a_recheck_takes_back_is_a_copy_of_that() {
+    let text = |more: &str| html(format!("<h1>Story</h1><p>{} {more}</p>", prose(7, 14)));
+    let more = "One more sentence was added at the end by an editor of the paper.";
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), text(&format!("{more} <a href=/a>a</a> <a href=/c>c</a>"))),
+        ("/a".to_owned(), text("")),
+        ("/c".to_owned(), text("")),
+    ]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    assert_eq!(bench.log("discarded.jsonl").len(), 2, "both are near the first one");
+    let strict =
+        ["duplicates", "recheck", "--similarity-same-host", "0.995", "--similarity", "0.995"];
+    let apply: Vec<&str> = strict.iter().chain(&["--apply"]).copied().collect();
+    let said = bench.run(&apply);
+    assert!(
+        said.contains("1 page more would be kept") && said.contains("1 for another page"),
+        "{said}"
+    );
+    bench.checked();
+    let rows = json_lines(bench.run(&["duplicates", "list", "--json"]).as_bytes());
+    let last = rows.iter().max_by_key(|row| row["id"].as_u64()).unwrap();
+    assert_eq!(
+        (last["kind"].as_str(), last["of"]["url"].as_str()),
+        (Some("exact"), Some(&*server.url("/a")))
+    );
+    // It is settled, and whoever takes the other one away brings the copy in.
+    assert!(bench.run(&strict).contains("0 pages more would be kept, 0 more discarded;"));
+    bench.run(&["forget", &server.url("/a")]);
+    bench.checked();
+}
+
+#[test]
 fn a_change_beside_a_running_crawl_goes_through_its_spool() {
     let (bench, server) = crawled();
     let slow = Server::slow(

@@ -86,6 +86,9 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
     holds_pages(data)?;
     let rows = Rows::open(data)?;
     let mut ids = Vec::new();
+    if !args.pages.is_empty() && (filtered(&args.list) || args.all) {
+        return Err(coded(USAGE, "either ids and URLs, or a filter such as --host or --all"));
+    }
     for page in &args.pages {
         ids.push(rows.find(page)?.1.id);
     }

@@ -25,6 +25,13 @@ struct Change {
     of: Option<(Record, Neighbour)>,
 }
 
+impl Change {
+    /// What it is discarded for now is not like it any more, or not kept; another one is.
+    const fn is_for_another(&self) -> bool {
+        self.record.of.is_some() && self.of.is_some()
+    }
+}
+
 pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let data = &args.data.data;
     must_hold_pages(data)?;
@@ -46,11 +53,15 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let by_url = newest_rows(&rows)?;
 
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    let (mut kept, mut discarded) = (0u64, 0u64);
+    let (mut kept, mut discarded, mut for_others) = (0u64, 0u64, 0u64);
     for change in &changes {
         let url = String::from_utf8_lossy(&change.record.key);
         let of = change.of.as_ref().map(|(of, _)| String::from_utf8_lossy(&of.key).into_owned());
-        let count = if of.is_some() { &mut discarded } else { &mut kept };
+        let count = match of {
+            None => &mut kept,
+            Some(_) if change.is_for_another() => &mut for_others,
+            Some(_) => &mut discarded,
+        };
         *count += 1;
         if args.json {
             let near = change.of.as_ref().map(|(_, near)| near);
@@ -61,7 +72,8 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             match of {
                 Some(of) => writeln!(
                     out,
-                    "- discarded  {}\n         for {}",
+                    "{}  {}\n         for {}",
+                    if change.is_for_another() { "= discarded" } else { "- discarded" },
                     line(&url, 110),
                     line(&of, 110)
                 )?,
@@ -73,7 +85,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     if args.apply {
         let ids: Vec<u64> = changes
             .iter()
-            .filter(|change| change.of.is_none())
+            .filter(|change| change.of.is_none() || change.is_for_another())
             .filter_map(|change| by_url.get(&*String::from_utf8_lossy(&change.record.key)).copied())
             .collect();
         committer.decides_by(asked.policy()?.distance);
@@ -93,7 +105,10 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     }
     committer.close()?;
     if !args.json {
-        let left = kept.saturating_sub(FEW as u64) + discarded.saturating_sub(FEW as u64);
+        let left: u64 = [kept, discarded, for_others]
+            .map(|count| count.saturating_sub(FEW as u64))
+            .iter()
+            .sum();
         if left > 0 {
             writeln!(out, "... and {} more: --json", number(left))?;
         }
@@ -107,9 +122,13 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             if args.apply { "" } else { "; nothing was changed, --apply does it without fetching" };
         writeln!(
             out,
-            "{} more would be kept, {} more discarded{done}.",
+            "{} more would be kept, {} more discarded{}{done}.",
             counted(kept, "page"),
-            number(discarded)
+            number(discarded),
+            match for_others {
+                0 => String::new(),
+                count => format!(", {} for another page than now", number(count)),
+            }
         )?;
     }
     out.flush()?;
@@ -147,16 +166,22 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             }
             let document = record.document();
             let mut best = None;
+            // What it is discarded for may have lost its place to a better one.
+            let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
+            let mut stays = false;
             let matches = if pass == 0 { Vec::new() } else { tables.first_matches(&document)? };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
                 let Some(of) = committer.store().record(*id)? else { continue };
                 if !committer.distinct(&url, &String::from_utf8_lossy(&of.key)) {
-                    best = Some((of, near));
-                    break;
+                    stays |= now == Some(*id);
+                    best = best.or(Some((of, near)));
+                    if stays || !discarded {
+                        break;
+                    }
                 }
             }
-            if best.is_some() == discarded {
+            if best.is_some() == discarded && (!discarded || stays) {
                 if !discarded {
                     places.insert(tables.insert(&document, None)?, record.id);
                 }
