@@ -42,6 +42,8 @@ const PACKED_FACTOR: f64 = 1.12;
 /// An arrangement that takes so many times the cheapest's time is taken if it is smaller: the bits that its
 /// bucket implies need not stand in an entry.
 const WORTH: f64 = 1.15;
+/// Of so few fingerprints the fastest is taken: there is nothing to be saved.
+const WORTH_FROM: u64 = 4096;
 
 /// Every scheme for this distance, costed for so many pages. The first is the one of choice: of those that fit
 /// into `memory` bytes and are nearly as fast as the fastest, the smallest; the others follow by time, what does
@@ -66,18 +68,19 @@ pub fn plans(pages: u64, distance: u32, memory: Option<f64>) -> Option<Vec<Plan>
         }
     }
     plans.sort_by(|a, b| b.fits.cmp(&a.fits).then(a.nanoseconds.total_cmp(&b.nanoseconds)));
-    let chosen = choice(&plans);
+    let chosen = choice(&plans, pages);
     if let Some(first) = plans.get_mut(..=chosen) {
         first.rotate_right(1);
     }
     Some(plans)
 }
 
-/// Which of some plans is the one of choice.
-fn choice(plans: &[Plan]) -> usize {
+/// Which of some plans for so many pages is the one of choice.
+fn choice(plans: &[Plan], pages: u64) -> usize {
+    let worth = if pages < WORTH_FROM { 1.0 } else { WORTH };
     let fitting = || plans.iter().enumerate().filter(|(_, plan)| plan.fits);
     let fastest = fitting().map(|(_, plan)| plan.nanoseconds).fold(f64::INFINITY, f64::min);
-    let good = fitting().filter(|(_, plan)| plan.nanoseconds <= WORTH * fastest);
+    let good = fitting().filter(|(_, plan)| plan.nanoseconds <= worth * fastest);
     let by_size = |a: &(usize, &Plan), b: &(usize, &Plan)| {
         a.1.bytes.total_cmp(&b.1.bytes).then(a.1.nanoseconds.total_cmp(&b.1.nanoseconds))
     };
@@ -95,7 +98,7 @@ pub(crate) fn for_segment(rows: u64, distance: u32, bytes: f64) -> (Layout, bool
             [false, true].map(|packed| cost(name, layout, packed, rows, Some(memory)))
         })
         .collect();
-    let chosen = choice(&plans);
+    let chosen = choice(&plans, rows);
     match plans.drain(..).nth(chosen) {
         Some(plan) => (plan.layout, plan.packed),
         None => (Layout::stored(Vec::new(), distance), false),
