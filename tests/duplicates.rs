@@ -373,7 +373,7 @@ fn without_an_archive_a_near_duplicate_cannot_come_back_and_says_so() {
 }
 
 /// Pages of a folder through `crawl pages`, in the order of their names.
-fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
+pub(crate) fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
     let folder = bench.path("tree");
     std::fs::create_dir_all(&folder).unwrap();
     let mut lines = String::new();
@@ -394,7 +394,7 @@ fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
     assert!(child.wait().unwrap().success());
 }
 
-fn paragraph(text: &str) -> String {
+pub(crate) fn paragraph(text: &str) -> String {
     format!("<p>{text}</p>")
 }
 

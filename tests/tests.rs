@@ -27,6 +27,8 @@ mod command_line;
 mod explain;
 // The log of discarded pages: seen, understood, taken back.
 mod duplicates;
+// What was decided about it, and decided again.
+mod decided;
 // What one crawl found, used by the next.
 mod feed;
 // The local web page, asked by hand and by a browser.

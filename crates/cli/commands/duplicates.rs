@@ -20,11 +20,14 @@ const FEW: usize = 1000;
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
 
-/// A row as `list --json` prints it: the line of the log, and when it was restored.
+/// A row as `list --json` prints it: the line of the log, and what became of its page.
 pub(crate) fn json_row(rows: &Rows, line: &Row, entry: &Discarded) -> Result<Value> {
     let mut row = serde_json::to_value(entry)?;
     if let Some(object) = row.as_object_mut() {
         object.insert("restored".into(), rows.decisions.restored(entry.id).into());
+        if let Some(state) = rows.state(line) {
+            object.insert("state".into(), state.into());
+        }
         if rows.decisions.took_over(entry.id) {
             object.insert("kept_now".into(), true.into());
         }
@@ -130,7 +133,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                     "id", "kind", "dist", "sim"
                 )?;
             }
-            text_row(&log.rows, &entry, &mut out)?;
+            text_row(log.rows.state(row), &entry, &mut out)?;
         }
         shown += 1;
     }
@@ -164,16 +167,17 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> {
+fn text_row(state: Option<&str>, entry: &Discarded, out: &mut impl Write) -> Result<()> {
     let distance = entry.distance.map_or("-".into(), |d| d.to_string());
     let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
-    let state = match (rows.decisions.restored(entry.id), rows.decisions.took_over(entry.id)) {
-        _ if rows.decisions.ended(entry.id) => {
+    let state = match state {
+        Some("renewed") => "  (no more: a newer line is about this page)",
+        Some("ended") => {
             "  (no more: forgotten, fetched again since, or redirects that lead round)"
         }
-        (Some(_), _) => "  (restored)",
-        (None, true) => "  (this one is kept now)",
-        _ => "",
+        Some("restored") => "  (restored)",
+        Some(_) => "  (this one is kept now)",
+        None => "",
     };
     writeln!(
         out,
@@ -187,7 +191,7 @@ fn text_row(rows: &Rows, entry: &Discarded, out: &mut impl Write) -> Result<()> 
 }
 
 /// The columns of the log.
-const HEAD: [&str; 14] = [
+const HEAD: [&str; 15] = [
     "id",
     "time",
     "kind",
@@ -202,6 +206,7 @@ const HEAD: [&str; 14] = [
     "host",
     "bytes",
     "restored",
+    "state",
 ];
 
 fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Result<u8> {
@@ -225,6 +230,7 @@ fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Resu
             cell(entry.host),
             entry.bytes.to_string(),
             rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
+            rows.state(row).unwrap_or_default().to_owned(),
         ];
         table.row(cells.iter().map(String::as_str))?;
     }

@@ -33,15 +33,22 @@ pub(super) fn find(
     recipe: Recipe,
 ) -> Result<Stored> {
     let rows = Rows::open(data)?;
-    let row = rows.by_id(record.id);
+    // One that was taken back has another number than its row.
+    let decided = || rows.by_id(rows.decisions.row_of(&String::from_utf8_lossy(&record.key))?);
+    let row = rows.by_id(record.id).or_else(decided);
     let entry = row.map(|row| rows.entry(&row)).transpose()?;
-    let discarded = entry.as_ref().filter(|entry| {
-        rows.decisions.restored(entry.id).is_none() && !rows.decisions.took_over(entry.id)
-    });
+    let state = row.and_then(|row| rows.state(&row));
+    let discarded = entry.as_ref().filter(|_| state.is_none());
     let decision = match (discarded, record.of) {
-        (Some(entry), _) => decided(entry),
-        (None, Some(of)) => format!("discarded, a duplicate of {}", key_of(store, of)?),
-        (None, None) => match rows.decisions.restored(record.id) {
+        (Some(entry), _) => why(entry),
+        (None, Some(of)) => {
+            let of = match rows.decisions.survivor(of) {
+                Some((_, now)) => now.to_owned(),
+                None => key_of(store, of)?,
+            };
+            format!("discarded, a duplicate of {of}")
+        }
+        (None, None) => match row.and_then(|row| rows.decisions.restored(row.id)) {
             Some(time) => format!("kept as page {}: restored at {time}", record.id),
             None => format!("kept as page {}", record.id),
         },
@@ -63,7 +70,7 @@ pub(super) fn find(
     Ok(Stored { page, missing, decision, record })
 }
 
-fn decided(entry: &Discarded) -> String {
+fn why(entry: &Discarded) -> String {
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
     format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, reason(entry))
 }

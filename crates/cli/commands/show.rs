@@ -80,10 +80,14 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let restored = rows.decisions.restored(entry.id);
     match restored {
         Some(time) => writeln!(out, "restored   {time}")?,
-        None if rows.decisions.took_over(entry.id) => {
-            writeln!(out, "now        this page is the one that is kept")?;
-        }
-        None => {}
+        None => match rows.state(&found) {
+            Some("kept") => writeln!(out, "now        this page is the one that is kept")?,
+            Some("renewed") => {
+                writeln!(out, "now        a newer line is about this page: name it by its URL")?;
+            }
+            Some(_) => writeln!(out, "now        forgotten, or fetched again since")?,
+            None => {}
+        },
     }
     match (own, other) {
         _ if entry.kind == "alias" => {}

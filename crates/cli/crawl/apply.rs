@@ -120,7 +120,7 @@ impl Committer {
         };
         self.index_again(&entry, &found, new_id)?;
         self.tell_restored(&entry.url)?;
-        self.count(&entry.kind, -1, 1);
+        self.count(&entry.kind, -1, entry.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Restore,
@@ -152,10 +152,13 @@ impl Committer {
         if record.of.is_some() {
             return Ok(Err("it is discarded already".into()));
         }
+        if own == of {
+            return Ok(Err("it stands for the other page now".into()));
+        }
         self.forget(own)?;
         self.forget_validators(&entry.url);
         self.store.insert(&record.document(), Some(of))?;
-        self.count(&entry.kind, 1, -1);
+        self.count(&entry.kind, 1, entry.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Discard,
@@ -199,7 +202,9 @@ impl Committer {
         };
         let kept = texts.kept_page(&entry);
         let kept_text = kept.as_ref().map(|page| page.text.clone());
-        let place_of_other = self.place_of(other.id).map(|(place, _)| place);
+        // Of a page that was kept without an index the line alone knows where it lies.
+        let as_written = || written.of.warc.clone().filter(|_| written.of.id == Some(other.id));
+        let place_of_other = self.place_of(other.id).map(|(place, _)| place).or_else(as_written);
         self.forget(other.id)?;
         self.forget_validators(&String::from_utf8_lossy(&other.key));
         let Some(new_id) = self.store.restore(found.record.id)? else {
@@ -218,8 +223,8 @@ impl Committer {
         line.key = entry.key.as_ref().map(|_| line.url.clone());
         let other_url = line.url.clone();
         self.discarded.append(&line)?;
-        self.count(&entry.kind, -1, 0);
-        self.count(&line.kind, 1, 0);
+        self.count(&entry.kind, -1, entry.bytes);
+        self.count(&line.kind, 1, line.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Keep,
@@ -297,7 +302,7 @@ impl Committer {
         self.forget_validators(&String::from_utf8_lossy(key));
         let id = self.store.insert(&record.document(), Some(other))?;
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
-        self.count(&line.kind, 1, -1);
+        self.count(&line.kind, 1, line.bytes);
         self.discarded.append(&line)?;
         // The rows that were discarded for it are, from here on, for the other one.
         self.decide(&Decision {
@@ -421,6 +426,9 @@ impl Committer {
         if entry.kind == "alias" {
             return Err(format!("it only leads to {}: there is no page", entry.of.url));
         }
+        if self.decisions.renewed(id) {
+            return Err("a newer line is about this page: name it by its URL".into());
+        }
         if self.decisions.restored(id).is_some() {
             return Err("it was restored before".into());
         }
@@ -428,7 +436,9 @@ impl Committer {
             return Err("it is the page that is kept now".into());
         }
         if self.decisions.ended(id) {
-            return Err("the page was fetched again since, and is another one now".into());
+            return Err(
+                "the page was forgotten, or fetched again since and is another one now".into()
+            );
         }
         Ok((entry, line))
     }
@@ -494,8 +504,7 @@ impl Committer {
     }
 
     fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
-        let Some(index) = &mut self.index else { return Ok(()) };
-        index.add(&Page {
+        self.add_to_index(&Page {
             id,
             url: &entry.url,
             title: &found.title,
@@ -505,12 +514,11 @@ impl Committer {
             stored_at: &found.stored_at,
             bytes: entry.bytes,
             canonical: found.canonical,
-        })?;
-        Ok(())
+        })
     }
 
-    pub(super) fn count(&self, kind: &str, discarded: i64, indexed: i64) {
-        let index = self.index.is_some();
+    /// One page more is discarded, or one less, of so many bytes.
+    pub(super) fn count(&self, kind: &str, discarded: i64, bytes: u64) {
         self.stats.update(|counts| {
             let slot = match kind {
                 "exact" => &mut counts.exact,
@@ -518,9 +526,10 @@ impl Committer {
                 _ => &mut counts.near,
             };
             *slot = slot.saturating_add_signed(discarded);
-            if index {
-                counts.indexed = counts.indexed.saturating_add_signed(indexed);
-            }
+            counts.discarded_bytes = match discarded {
+                ..0 => counts.discarded_bytes.saturating_sub(bytes),
+                _ => counts.discarded_bytes.saturating_add(bytes),
+            };
         });
     }
 }

@@ -2,7 +2,7 @@
 //! between any two steps repeats work and loses none:
 //! WARC -> logs -> index -> dedup -> frontier.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -116,6 +116,8 @@ pub(crate) struct Committer {
     pub(super) shared: Option<Verdicts>,
     /// Pages that leave the index with the next commit.
     pub(super) leaving: Vec<u64>,
+    /// Pages that were added to the index since the last commit.
+    pub(super) added: HashSet<u64>,
     /// Pages are added to the index; without it, they only leave it.
     pub(super) indexes: bool,
     /// skipped.jsonl is this job's to write, though it has no frontier.
@@ -255,6 +257,7 @@ impl Committer {
             decisions: Decisions::read(data.root())?,
             shared: None,
             leaving: Vec::new(),
+            added: HashSet::new(),
             indexes: parts.index,
             skips: parts.skips,
             recent: BTreeMap::new(),
@@ -509,6 +512,7 @@ impl Committer {
             received.committed();
         }
         self.recent.clear();
+        self.added.clear();
         if self.kept.len() > MOST_PLACES && self.indexes {
             // The index has them now.
             self.look_up_again();

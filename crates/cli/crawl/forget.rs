@@ -62,31 +62,24 @@ impl Committer {
         for (done, id) in ids.into_iter().enumerate() {
             let Some(record) = self.store.record(id)? else { continue };
             removed += 1;
-            self.tell_forgotten(&String::from_utf8_lossy(&record.key))?;
-            let kind = rows.by_id(id).map_or("near", |row| row.kind_name());
-            if record.of.is_none() && record.tokens > 0 {
-                if self.best_copy_instead(
-                    rows,
-                    texts,
-                    copies.remove(&id).unwrap_or_default(),
-                    by,
-                )? {
-                    // It is a discarded page now, under a new number and with a row of its own.
-                    if let Some(own) = self.store.id_of(&record.key)? {
-                        let kind = self.kind_of(own)?.unwrap_or("near");
-                        self.store.delete(own)?;
-                        self.count(kind, -1, 0);
-                        self.end_row(own, &String::from_utf8_lossy(&record.key))?;
-                    }
-                    continue;
+            let name = String::from_utf8_lossy(&record.key);
+            self.tell_forgotten(&name)?;
+            let bytes = texts.page(id).map_or(0, |page| page.bytes);
+            let copies = copies.remove(&id).unwrap_or_default();
+            if record.of.is_none()
+                && record.tokens > 0
+                && self.best_copy_instead(rows, texts, copies, by)?
+            {
+                // It is a discarded page now, under a new number and with a row of its own.
+                if let Some(own) = self.store.id_of(&record.key)? {
+                    let kind = self.kind_of(own)?.unwrap_or("near");
+                    self.store.delete(own)?;
+                    self.count(kind, -1, bytes);
+                    self.end_row(own, &name)?;
                 }
-                self.count("near", 0, -1);
-            } else if record.of.is_none() {
-                self.count("near", 0, -1);
-            } else {
-                self.count(kind, -1, 0);
-                self.end_row(id, &String::from_utf8_lossy(&record.key))?;
+                continue;
             }
+            self.uncount(rows, &record, &name)?;
             self.forget(id)?;
             if done % FORGOTTEN_AT_A_TIME == FORGOTTEN_AT_A_TIME - 1 {
                 self.commit_as_it_is()?;

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use hapax_dedup::{Level, Neighbour};
 use hapax_fetch::warc::{Location, RecordKind, RefersTo, format_time};
 use hapax_frontier::{Lease, host_key};
-use hapax_index::{Page, StoredPage};
+use hapax_index::{Page, Searcher, StoredPage};
 use hapax_page::examples;
 
 use super::commit::{Committer, place, round};
@@ -27,8 +27,8 @@ impl Committer {
         if let Some(location) = location {
             self.kept.insert(id, (location, page.time));
         }
-        if let Some(index) = self.index.as_mut().filter(|_| self.indexes) {
-            index.add(&Page {
+        if self.indexes {
+            self.add_to_index(&Page {
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
@@ -39,7 +39,6 @@ impl Committer {
                 bytes: page.response.body.len() as u64,
                 canonical: page.document.canonical.as_ref() == Some(&page.url),
             })?;
-            self.stats.update(|counts| counts.indexed += 1);
         }
         self.recent.insert(
             id,
@@ -55,6 +54,44 @@ impl Committer {
                 canonical: page.document.canonical.as_ref() == Some(&page.url),
             },
         );
+        Ok(())
+    }
+
+    /// Adds a page to the index, if there is one.
+    pub(super) fn add_to_index(&mut self, page: &Page<'_>) -> Result<()> {
+        let Some(index) = &mut self.index else { return Ok(()) };
+        index.add(page)?;
+        self.added.insert(page.id);
+        self.stats.update(|counts| counts.indexed += 1);
+        Ok(())
+    }
+
+    /// Whether a page that is kept is in the index: one of a job without it is not.
+    fn is_indexed(&mut self, id: u64) -> Result<bool> {
+        if self.index.is_none() || self.added.contains(&id) {
+            return Ok(self.index.is_some());
+        }
+        let has = |searcher: &Searcher| searcher.has(id);
+        if self.earlier.as_ref().map(has).transpose()? == Some(true) {
+            return Ok(true);
+        }
+        // Committed since it was opened.
+        self.look_up_again();
+        Ok(self.earlier.as_ref().map(has).transpose()? == Some(true))
+    }
+
+    /// Takes a page out of tables and index: another version of it comes.
+    pub(super) fn forget(&mut self, id: u64) -> Result<()> {
+        if self.store.record(id)?.is_some_and(|record| record.of.is_none())
+            && self.is_indexed(id)?
+        {
+            self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
+        }
+        self.store.delete(id)?;
+        self.kept.remove(&id);
+        if self.index.is_some() {
+            self.leaving.push(id);
+        }
         Ok(())
     }
 

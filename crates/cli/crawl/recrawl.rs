@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use hapax_dedup::Record;
 use hapax_fetch::Response;
 use hapax_fetch::warc::{RecordKind, RefersTo};
 use hapax_frontier::{Frontier, Lease};
@@ -11,7 +12,7 @@ use url::Url;
 use super::commit::{Committer, HOST_PAGES, Outcome};
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
-use crate::duplicates::{ALIAS, Rows};
+use crate::duplicates::{ALIAS, Row, Rows};
 
 /// Under this name the frontier remembers what was gone at a second look, for the next one.
 pub(super) const GONE: &str = "gone";
@@ -24,6 +25,11 @@ const TARGET: &str = "target";
 pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
     let note = frontier.note_of(host, HOST_PAGES)?.unwrap_or_default();
     Ok(note.first_chunk::<8>().map_or(0, |pages| u64::from_le_bytes(*pages)))
+}
+
+/// The row of a discarded page: it has the page's number, but for one that was restored in between.
+fn row_of(rows: &Rows, id: u64, decided: Option<u64>) -> Option<Row> {
+    rows.by_id(id).or_else(|| rows.by_id(decided?))
 }
 
 impl Committer {
@@ -124,48 +130,58 @@ impl Committer {
         self.skip(text, "redirects", "a loop: it leads back to itself over others")
     }
 
-    /// Takes a page out of tables and index: another version of it comes.
-    pub(super) fn forget(&mut self, id: u64) -> Result<()> {
-        self.store.delete(id)?;
-        self.kept.remove(&id);
-        if self.index.is_some() {
-            self.leaving.push(id);
-        }
-        Ok(())
-    }
-
-    /// The same of a page that says something else now: counts and log follow.
+    /// Forgets a page that says something else now: counts and log follow.
     pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
-        if self.store.record(id)?.is_none() {
-            return Ok(());
-        }
-        match self.kind_of(id)? {
-            None => self.count("", 0, -1),
-            Some(kind) => {
-                self.end_row(id, url)?;
-                if kind == ALIAS {
-                    self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
-                } else {
-                    self.count(kind, -1, 0);
-                }
-            }
-        }
-        self.forget(id)
-    }
-
-    /// As what a page was discarded, or `None` for one that was kept.
-    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
+        let Some(record) = self.store.record(id)? else { return Ok(()) };
         let rows = match self.rows_before.take() {
             Some(rows) => rows,
             None => Rows::open(&self.root)?,
         };
-        let kind = rows.by_id(id).map(|row| row.kind_name());
+        let ended = self.uncount(&rows, &record, url);
         self.rows_before = Some(rows);
-        let Some(record) = self.store.record(id)?.filter(|_| kind.is_none()) else {
-            return Ok(kind);
+        ended?;
+        self.forget(id)
+    }
+
+    /// A page leaves: what the log says of it ends, and it is no longer counted as discarded.
+    pub(super) fn uncount(&mut self, rows: &Rows, record: &Record, name: &str) -> Result<()> {
+        let decided = self.decisions.row_of(name);
+        let Some(kind) = self.kind_in(rows, record)? else {
+            // It was kept, by a line of the log perhaps.
+            return decided.map_or(Ok(()), |row| self.end_row(row, name));
         };
+        let row = row_of(rows, record.id, decided);
+        self.end_row(row.map_or(record.id, |row| row.id), name)?;
+        if kind == ALIAS {
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        } else {
+            self.count(kind, -1, row.map_or(0, |row| u64::from(row.bytes)));
+        }
+        Ok(())
+    }
+
+    /// As what a page was discarded, or `None` for one that was kept.
+    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
+        let Some(record) = self.store.record(id)? else { return Ok(None) };
+        let rows = match self.rows_before.take() {
+            Some(rows) => rows,
+            None => Rows::open(&self.root)?,
+        };
+        let kind = self.kind_in(&rows, &record);
+        self.rows_before = Some(rows);
+        kind
+    }
+
+    fn kind_in(&self, rows: &Rows, record: &Record) -> Result<Option<&'static str>> {
+        let Some(of) = record.of else {
+            // An alias stands in the store like a page that is kept.
+            return Ok(rows.by_id(record.id).map(|row| row.kind_name()));
+        };
+        let decided = self.decisions.row_of(&String::from_utf8_lossy(&record.key));
+        if let Some(row) = row_of(rows, record.id, decided) {
+            return Ok(Some(row.kind_name()));
+        }
         // Discarded in this very run.
-        let Some(of) = record.of else { return Ok(None) };
         let other = self.store.record(of)?.and_then(|other| other.digest);
         Ok(Some(if other.is_some() && other == record.digest { "exact" } else { "near" }))
     }

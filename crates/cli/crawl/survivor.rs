@@ -136,7 +136,6 @@ impl Committer {
         let named = self.named_by(best.id, &String::from_utf8_lossy(&other.key))?;
         let is_named = named.as_deref() == Some(page.url.as_str());
         self.forget(best.id)?;
-        self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
         let id = self.store.insert(document, None)?;
         let location = self.archive(page, id, None)?;
         let place = location.as_ref().map(super::commit::place);

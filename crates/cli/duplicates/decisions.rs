@@ -76,9 +76,13 @@ pub(crate) struct Decisions {
     /// When a row was restored.
     restored: HashMap<u64, String>,
     /// Rows whose page is the one that is kept now.
-    taken_over: HashMap<u64, String>,
-    /// Rows whose page is another one now.
+    taken_over: HashSet<u64>,
+    /// Rows whose page is another one now, or is told of by a newer row.
     ended: HashSet<u64>,
+    /// Of these, the ones with a newer row.
+    renewed: HashSet<u64>,
+    /// The rows of a page about which something was decided, until they end.
+    rows: HashMap<String, Vec<u64>>,
     /// Pages that a person restored.
     restored_pages: HashSet<String>,
     /// The number of a page that another one replaced, and that one's number and URL.
@@ -127,6 +131,7 @@ impl Decisions {
             Action::Restore => {
                 if let Some(id) = decision.id {
                     self.restored.insert(id, decision.time.clone());
+                    self.remember(url, id);
                 }
                 // What a recheck takes back is not said to be distinct for ever.
                 if decision.by == "person" {
@@ -140,6 +145,7 @@ impl Decisions {
             Action::Discard => {
                 if let Some(id) = decision.id {
                     self.restored.remove(&id);
+                    self.remember(url, id);
                 }
                 self.restored_pages.remove(url);
                 if let (Some(old), Some(new), Some(of)) = (decision.old_id, decision.new_id, of) {
@@ -152,12 +158,16 @@ impl Decisions {
             }
             Action::Keep => {
                 if let Some(of) = of {
-                    // That one is discarded now, by a row of its own.
-                    self.taken_over.retain(|_, page| page != of);
+                    // That one is discarded now, by a row of its own: older ones say nothing of it any more.
+                    for id in self.rows.remove(of).unwrap_or_default() {
+                        self.end(id);
+                        self.renewed.insert(id);
+                    }
                     self.restored_pages.remove(of);
                 }
                 if let Some(id) = decision.id {
-                    self.taken_over.insert(id, url.clone());
+                    self.taken_over.insert(id);
+                    self.remember(url, id);
                 }
                 if let (Some(old), Some(new)) = (decision.old_id, decision.new_id) {
                     self.replaced.insert(old, (new, url.clone()));
@@ -170,11 +180,9 @@ impl Decisions {
                 }
             }
             Action::Supersede => {
-                if let Some(id) = decision.id {
-                    self.restored.remove(&id);
-                    self.taken_over.remove(&id);
-                    self.ended.insert(id);
-                }
+                // A page that was taken back has another number than its row.
+                let rows = self.rows.remove(url).unwrap_or_default();
+                rows.into_iter().chain(decision.id).for_each(|id| self.end(id));
             }
             Action::Forget | Action::ForgetHost => self.forgotten.add(url),
         }
@@ -187,12 +195,35 @@ impl Decisions {
 
     /// Whether the row's page is the one that is kept now.
     pub(crate) fn took_over(&self, id: u64) -> bool {
-        self.taken_over.contains_key(&id)
+        self.taken_over.contains(&id)
     }
 
-    /// Whether the row's page is another one now.
+    /// Whether the row's page is another one now, or a newer row is about it.
     pub(crate) fn ended(&self, id: u64) -> bool {
         self.ended.contains(&id)
+    }
+
+    /// Whether a newer row is about the row's page.
+    pub(crate) fn renewed(&self, id: u64) -> bool {
+        self.renewed.contains(&id)
+    }
+
+    /// The newest row of a page about which something was decided, if it still is about the page.
+    pub(crate) fn row_of(&self, url: &str) -> Option<u64> {
+        self.rows.get(url)?.iter().max().copied()
+    }
+
+    fn remember(&mut self, url: &str, id: u64) {
+        let rows = self.rows.entry(url.to_owned()).or_default();
+        if !rows.contains(&id) {
+            rows.push(id);
+        }
+    }
+
+    fn end(&mut self, id: u64) {
+        self.restored.remove(&id);
+        self.taken_over.remove(&id);
+        self.ended.insert(id);
     }
 
     /// Whether a person restored this page.
@@ -255,6 +286,23 @@ mod tests {
     }
 
     #[test]
+    fn the_rows_of_a_page_end_whatever_number_it_has_by_now() {
+        let mut all = Decisions::default();
+        all.add(&decision(Action::Restore, 7, "a", "b"));
+        // By thresholds given later the page is discarded again, by a row of its own.
+        let again = Decision { id: None, ..decision(Action::Keep, 0, "b", "a") };
+        all.add(&again);
+        assert!(all.restored(7).is_none() && all.renewed(7));
+        all.add(&decision(Action::Restore, 8, "a", "b"));
+        all.add(&decision(Action::Discard, 8, "a", "b"));
+        assert_eq!(all.row_of("a"), Some(8));
+        // It is forgotten under the number that it has in the store.
+        all.add(&decision(Action::Supersede, 99, "a", ""));
+        assert!(all.ended(8) && all.ended(99) && !all.renewed(8));
+        assert_eq!(all.row_of("a"), None);
+    }
+
+    #[test]
     fn what_was_decided_last_counts() {
         let mut all = Decisions::default();
         all.add(&decision(Action::Restore, 7, "a", "b"));
@@ -270,6 +318,8 @@ mod tests {
         all.add(&keep(8, "c", "a", 20, 30));
         assert_eq!(all.survivor(1), Some((30, "c")));
         assert!(!all.took_over(7) && all.took_over(8) && all.chosen("c") && !all.chosen("a"));
+        // "a" has a row of its own now, and its older one is no longer about it.
+        assert!(all.ended(7) && all.renewed(7) && !all.ended(8));
         all.add(&decision(Action::ForgetHost, 0, "h:80", ""));
         assert!(all.forgotten("http://h:80/x", "h:80") && !all.forgotten("x", "g"));
     }

@@ -258,15 +258,21 @@ impl Rows {
     /// The line of a row, with the page that stands for it now.
     pub(crate) fn entry(&self, row: &Row) -> Result<Discarded> {
         let mut entry = self.line(row)?;
-        // A page that took over has nothing that stands for it.
-        if !self.decisions.took_over(row.id)
-            && let Some((id, url)) = self.decisions.survivor(row.of)
+        if let Some((id, url)) = self.stands_for(row)
+            && url.as_bytes() != entry.own_key()
         {
             entry.of.id = Some(id);
             entry.of.url = url.to_owned();
             entry.of.warc = None;
         }
         Ok(entry)
+    }
+
+    /// The page that stands for a row's now, if it is another than the line says. For one that took over
+    /// itself none does, and what a row said that has ended stays as it was.
+    fn stands_for(&self, row: &Row) -> Option<(u64, &str)> {
+        let is_over = self.decisions.took_over(row.id) || self.decisions.ended(row.id);
+        self.decisions.survivor(row.of).filter(|_| !is_over)
     }
 
     /// The line of a row, as it was written.
@@ -283,10 +289,20 @@ impl Rows {
 
     /// The page that a row was compared with, where another one stands for it now.
     pub(crate) fn compared_with(&self, row: &Row) -> Result<Option<String>> {
-        if self.decisions.survivor(row.of).is_none() || self.decisions.took_over(row.id) {
-            return Ok(None);
+        let Some((_, now)) = self.stands_for(row) else { return Ok(None) };
+        let line = self.line(row)?;
+        Ok((now.as_bytes() != line.own_key() && now != line.of.url).then_some(line.of.url))
+    }
+
+    /// What became of a row's page since it was discarded; nothing, mostly.
+    pub(crate) fn state(&self, row: &Row) -> Option<&'static str> {
+        let decisions = &self.decisions;
+        match decisions.restored(row.id) {
+            _ if decisions.renewed(row.id) => Some("renewed"),
+            _ if decisions.ended(row.id) => Some("ended"),
+            Some(_) => Some("restored"),
+            None => decisions.took_over(row.id).then_some("kept"),
         }
-        Ok(Some(self.line(row)?.of.url))
     }
 
     /// The newest row of an id or URL.

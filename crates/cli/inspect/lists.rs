@@ -155,6 +155,7 @@ fn item(rows: &Rows, row: &Row) -> Result<Markup> {
                 span { (escape(&entry.time)) }
                 @if rows.decisions.restored(entry.id).is_some() { span.tag.on { "restored" } }
                 @if rows.decisions.took_over(entry.id) { span.tag.on { "kept now" } }
+                @if rows.decisions.ended(entry.id) { span.tag { "no more" } }
             }
         }
     })

@@ -58,7 +58,9 @@ pub(super) fn show(
         h1 { @if entry.title.is_empty() { "(no title)" } @else { (escape(&entry.title)) } }
         (pair(&entry, compared.as_deref(), restored, took_over))
         div.actions {
-            @if rows.decisions.ended(id) {
+            @if rows.decisions.renewed(id) {
+                p.dim { "A newer line is about this page." }
+            } @else if rows.decisions.ended(id) {
                 p.dim { "Forgotten, or fetched again since." }
             } @else if entry.kind != "alias" && !took_over {
                 @if restored.is_some() {

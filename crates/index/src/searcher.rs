@@ -123,6 +123,17 @@ impl Searcher {
         Ok(guarded(&self.path, count)? as u64)
     }
 
+    /// Whether a page has this number.
+    ///
+    /// # Errors
+    /// From the reader.
+    pub fn has(&self, id: u64) -> Result<bool> {
+        let term = Term::from_field_u64(self.fields.id, id);
+        let query = TermQuery::new(term, IndexRecordOption::Basic);
+        let count = || self.reader.searcher().search(&query, &Count);
+        Ok(guarded(&self.path, count)? > 0)
+    }
+
     /// Whether none is.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,0 +1,173 @@
+//! What was decided about discarded pages, and decided again: log, counts and index say the same after each.
+
+use serde_json::Value;
+
+use crate::duplicates::{paragraph, stored};
+use crate::support::{Bench, code, crawl, json_lines, prose};
+
+const P: &str = "http://a.example/p";
+const COPY: &str = "http://a.example/long/copy";
+const PRINT: &str = "http://a.example/print/p";
+const MIRROR: &str = "http://b.example/x/mirror";
+
+/// One page that is kept, an equal copy, and two that are nearly equal.
+fn cluster() -> Bench {
+    let bench = Bench::new();
+    let one = prose(1, 30);
+    let near = |more: usize| paragraph(&one.replacen("river", "rivulet", more));
+    stored(
+        &bench,
+        &[(P, paragraph(&one)), (COPY, paragraph(&one)), (PRINT, near(1)), (MIRROR, near(2))],
+        &[],
+    );
+    bench
+}
+
+impl Bench {
+    /// Exit code of a command that may refuse.
+    fn tried(&self, args: &[&str]) -> i32 {
+        code(&crawl().args(args).arg("--data").arg(self.data()).output().unwrap())
+    }
+
+    fn object(&self, args: &[&str]) -> Value {
+        serde_json::from_str(&self.run(args)).unwrap()
+    }
+
+    /// The pages of the index.
+    fn kept(&self) -> Vec<String> {
+        let rows = json_lines(self.run(&["export"]).as_bytes());
+        rows.iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Counts, log and index tell of the same pages, each of them once.
+    fn agrees(&self, what: &str) {
+        let pages = self.object(&["status", "--json"])["pages"].take();
+        let stats = self.object(&["duplicates", "stats", "--json"]);
+        for kind in ["exact", "near", "canonical"] {
+            let logged = stats["kinds"][kind].as_u64().unwrap_or(0);
+            assert_eq!(pages[kind], logged, "{what}: {kind} in {stats}");
+        }
+        assert_eq!(pages["discarded_bytes"], stats["bytes"], "{what}: {stats}");
+        let kept = self.kept();
+        assert_eq!(pages["indexed"], kept.len(), "{what}: {kept:?}");
+        let rows = self.rows(&[]);
+        let url = |row: &Value| row["url"].as_str().unwrap().to_owned();
+        let mut all: Vec<String> =
+            rows.iter().filter(|row| row["state"].is_null()).map(url).chain(kept.clone()).collect();
+        all.sort();
+        let once = all.len();
+        all.dedup();
+        assert_eq!(all.len(), once, "{what}: a page stands twice: {rows:?}");
+        for row in &rows {
+            assert_ne!(row["url"], row["of"]["url"], "{what}: {row}");
+            let restored = row["restored"].is_string();
+            assert!(!restored || kept.contains(&url(row)), "{what}: {row}");
+        }
+        self.checked();
+    }
+}
+
+#[test]
+fn a_page_that_is_kept_again_has_one_line_that_counts() {
+    let bench = cluster();
+    bench.agrees("at first");
+    for page in [PRINT, P, COPY, PRINT, COPY, P] {
+        bench.run(&["duplicates", "keep", page]);
+        bench.agrees(page);
+        assert_eq!(bench.kept(), [page]);
+    }
+    let listed = bench.run(&["duplicates", "list"]);
+    assert!(listed.contains("a newer line is about this page"), "{listed}");
+    let old = bench.rows(&["--match", "print/p"]).remove(0);
+    let shown = bench.run(&["duplicates", "show", &old["id"].to_string()]);
+    assert!(shown.contains("a newer line is about this page"), "{shown}");
+    assert_eq!(old["state"], "renewed");
+    let refused = ["duplicates", "restore", &old["id"].to_string()];
+    assert_eq!(bench.tried(&refused), 1);
+    // The feed claims each page once, and none of itself.
+    let feed = bench.path("a.feed.gz");
+    let said = bench.run(&["duplicates", "export", "--feed", feed.to_str().unwrap()]);
+    assert!(said.contains("hold 3 duplicates"), "{said}");
+    let said = bench.run(&["duplicates", "restore", "--all"]);
+    assert!(said.starts_with("3 restored"), "{said}");
+    bench.agrees("restored");
+    bench.run(&["duplicates", "restore", "--all", "--undo"]);
+    bench.agrees("discarded again");
+}
+
+#[test]
+fn what_a_recheck_takes_back_and_another_discards_is_not_told_as_restored() {
+    let bench = cluster();
+    let apply = |distance: &str, similarity: &str| {
+        let flags = ["--similarity", similarity, "--similarity-same-host", similarity, "--apply"];
+        bench.run(&[&["duplicates", "recheck", "--distance", distance], &flags[..]].concat());
+        bench.agrees(distance);
+    };
+    apply("0", "1");
+    let restored = bench.rows(&["--restored"]).len();
+    assert!(restored > 0 && bench.run(&["duplicates", "list"]).contains("(restored)"));
+    apply("3", "0.5");
+    assert!(bench.rows(&["--restored"]).is_empty());
+    assert!(!bench.run(&["duplicates", "list"]).contains("(restored)"));
+    let shown = bench.run(&["duplicates", "show", PRINT]);
+    assert!(!shown.contains("restored   "), "{shown}");
+    apply("0", "1");
+    assert_eq!(bench.rows(&["--restored"]).len(), restored);
+}
+
+#[test]
+fn a_page_that_was_taken_back_and_given_up_leaves_nothing_in_log_and_counts() {
+    let bench = cluster();
+    // Restored and discarded again, a page has another number than its line.
+    let id = bench.id_of("/print/p");
+    bench.run(&["duplicates", "restore", &id]);
+    let said = bench.run(&["explain", PRINT]);
+    assert!(said.contains("restored at"), "{said}");
+    bench.run(&["duplicates", "restore", &id, "--undo"]);
+    bench.run(&["forget", PRINT]);
+    bench.agrees("forgotten after it was taken back");
+    // The same of one that is kept by its line.
+    bench.run(&["duplicates", "restore", COPY]);
+    bench.run(&["forget", COPY]);
+    bench.agrees("forgotten while it was restored");
+    bench.run(&["duplicates", "keep", MIRROR]);
+    bench.run(&["forget", MIRROR]);
+    bench.agrees("forgotten while it was kept");
+    assert_eq!(bench.kept(), [P]);
+    bench.run(&["forget", P]);
+    bench.agrees("all forgotten");
+    assert!(bench.rows(&[]).iter().all(|row| row["state"] == "ended" || row["state"] == "renewed"));
+}
+
+#[test]
+fn a_job_without_the_index_leaves_the_counts_right() {
+    let bench = Bench::new();
+    let (one, two) = (prose(1, 30), prose(2, 30));
+    stored(&bench, &[("http://a.example/long/path/x", paragraph(&one))], &[]);
+    stored(&bench, &[("http://b.example/z", paragraph(&prose(3, 30)))], &[]);
+    // A page that is indexed gives its place to one that is not; and a cluster of which nothing is.
+    let near = paragraph(&two.replacen("river", "rivulet", 1));
+    let (y, print) = ("http://c.example/y", "http://c.example/print/y");
+    stored(
+        &bench,
+        &[
+            (P, paragraph(&one)),
+            ("http://c.example/long/path/y", paragraph(&two)),
+            (y, paragraph(&two)),
+            (print, near),
+        ],
+        &["--no-index"],
+    );
+    assert_eq!(bench.kept(), ["http://b.example/z"]);
+    bench.agrees("without the index");
+    bench.run(&["duplicates", "keep", print]);
+    bench.agrees("kept");
+    // Where the page lies that was kept without an index, the line of its copy said.
+    bench.run(&["duplicates", "keep", y]);
+    bench.agrees("kept again");
+    bench.run(&["duplicates", "restore", "--all"]);
+    bench.agrees("restored");
+    bench.run(&["forget", "a.example"]);
+    bench.agrees("forgotten");
+    assert_eq!(bench.kept().len(), 4);
+}
