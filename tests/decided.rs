@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::duplicates::{paragraph, stored};
+use crate::duplicates::{crawled, paragraph, stored};
 use crate::support::{Bench, code, crawl, json_lines, prose};
 
 const P: &str = "http://a.example/p";
@@ -140,6 +140,15 @@ fn a_page_that_was_taken_back_and_given_up_leaves_nothing_in_log_and_counts() {
 }
 
 #[test]
+fn a_copy_is_explained_by_the_page_that_stands_for_it_now() {
+    let (bench, server) = crawled();
+    let print = server.url("/print/one");
+    bench.run(&["duplicates", "keep", &print]);
+    let said = bench.run(&["explain", &server.url("/copy/one")]);
+    assert!(said.contains(&format!("fetched, discarded, a duplicate of {print}")), "{said}");
+}
+
+#[test]
 fn a_job_without_the_index_leaves_the_counts_right() {
     let bench = Bench::new();
     let (one, two) = (prose(1, 30), prose(2, 30));
@@ -170,4 +179,22 @@ fn a_job_without_the_index_leaves_the_counts_right() {
     bench.run(&["forget", "a.example"]);
     bench.agrees("forgotten");
     assert_eq!(bench.kept().len(), 4);
+}
+
+#[test]
+fn what_was_forgotten_is_not_said_to_be_in_a_log_that_has_no_line_of_it() {
+    let (bench, server) = crawled();
+    let url = server.url("/print/one");
+    bench.run(&["forget", &url]);
+    let known = |url: &str| {
+        let row = bench.object(&["explain", url, "--json"]);
+        assert_eq!((row["reason"].as_str(), &row["stored"]), (Some("forgotten"), &Value::Null));
+        row["known"].as_str().unwrap().to_owned()
+    };
+    let said = known(&url);
+    assert!(said.contains("decisions.jsonl") && !said.contains("skipped.jsonl"), "{said}");
+    // Also where there is no queue.
+    std::fs::remove_dir_all(bench.data().join("frontier")).unwrap();
+    let said = known(&url);
+    assert!(said.contains("decisions.jsonl") && !said.contains("no crawl yet"), "{said}");
 }

@@ -47,6 +47,10 @@ fn is_url(text: &Path) -> Option<Url> {
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
 }
 
+/// What is known of a page that was taken out.
+const FORGOTTEN: &str =
+    "nothing is stored of it, as `crawl forget` asked; decisions.jsonl says when";
+
 /// What judges an address: the settings and seeds of a crawl, and what it remembers.
 struct Judge {
     rules: Rules,
@@ -315,9 +319,11 @@ impl Judge {
             report.say("logged", format!("{time} {reason}, {detail}"));
         }
         let record = self.record(url);
+        let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));
         let Some(frontier) = &self.frontier else {
             return match record {
                 Some(record) => self.fetched(&record, report),
+                None if forgotten => report.say("known", FORGOTTEN),
                 None => report.say("known", "no queue at hand (no crawl yet, or one is at work)"),
             };
         };
@@ -333,6 +339,14 @@ impl Judge {
             return self.fetched(&record, report);
         }
         if frontier.knows(url.as_str()).unwrap_or(false) {
+            // What was fetched and taken out again has no line among what was not used.
+            if forgotten {
+                return report.say("known", format!("seen before: {FORGOTTEN}"));
+            }
+            if logged.is_none() {
+                report.say("known", "seen before, and nothing is stored of it");
+                return report.refuse("known", "seen before");
+            }
             report.say("known", "seen before and not used: skipped.jsonl says why");
             return report.refuse("known", "see skipped.jsonl");
         }
@@ -351,12 +365,17 @@ impl Judge {
     }
 
     fn fetched(&self, record: &Record, report: &mut Report) {
-        let of = record.of.and_then(|of| self.store.as_ref()?.0.record(of).ok()?);
-        let fate = match of {
-            Some(of) => {
-                format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of.key))
-            }
+        let stored = |of| self.store.as_ref()?.0.record(of).ok()?;
+        let fate = match record.of {
             None => "kept".to_owned(),
+            // Another page may have taken the place of that one since.
+            Some(of) => match self.decisions.survivor(of) {
+                Some((_, now)) => format!("discarded, a duplicate of {now}"),
+                None => {
+                    let of = stored(of).map_or_else(Vec::new, |of| of.key);
+                    format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of))
+                }
+            },
         };
         report.say("known", format!("page {}: fetched, {fate}", record.id));
         report.again = self.recrawl;
