@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::duplicates::{crawled, paragraph, stored};
-use crate::support::{Bench, code, crawl, json_lines, prose};
+use crate::support::{Bench, code, crawl, json_lines, prose, text};
 
 const P: &str = "http://a.example/p";
 const COPY: &str = "http://a.example/long/copy";
@@ -179,6 +179,35 @@ fn a_job_without_the_index_leaves_the_counts_right() {
     bench.run(&["forget", "a.example"]);
     bench.agrees("forgotten");
     assert_eq!(bench.kept().len(), 4);
+}
+
+#[test]
+fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
+    let bench = cluster();
+    let log = bench.data().join("discarded.jsonl");
+    let whole = std::fs::read_to_string(&log).unwrap();
+    let first = whole.lines().next().unwrap();
+    let damaged = |content: String, why: &str| {
+        std::fs::write(&log, content).unwrap();
+        let check = crawl().arg("check").arg("--data").arg(bench.data()).output().unwrap();
+        let said = text(&check.stdout);
+        assert_eq!(code(&check), 2, "{said}");
+        assert!(said.lines().any(|line| line.starts_with("DAMAGED discarded")), "{said}");
+        assert!(said.contains(why), "{said}");
+    };
+    damaged(format!("{whole}{first}\n"), "line 4, of page 1, stands there twice");
+    // Of a page that is kept.
+    let other = first.replacen("\"id\":1,", "\"id\":0,", 1);
+    damaged(format!("{whole}{other}\n"), "line 4, of page 0, was added");
+    // What a crash left: lines of pages that the store does not know, and half a line.
+    let next = first.replacen("\"id\":1,", "\"id\":77,", 1);
+    std::fs::write(&log, format!("{whole}{next}\n{{\"time\":")).unwrap();
+    bench.checked();
+    // Among the lines that are committed, a number twice.
+    bench.run(&["duplicates", "keep", PRINT]);
+    let whole = std::fs::read_to_string(&log).unwrap();
+    assert!(whole.lines().last().unwrap().contains("\"id\":5,"), "{whole}");
+    damaged(whole.replace("\"id\":5,", "\"id\":2,"), "line 4, of page 2, stands there twice");
 }
 
 #[test]

@@ -213,7 +213,9 @@ fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Part> {
     let mut parts = vec![
         Part {
             name: "discarded",
-            result: check_log(&log("discarded"), said("discarded"), discarded),
+            result: check_log(&log("discarded"), said("discarded"), discarded).and_then(|says| {
+                check_numbers(&log("discarded"), said("discarded"), store).map(|()| says)
+            }),
         },
         Part {
             name: "decisions",
@@ -236,6 +238,47 @@ fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Part> {
 
 fn archive_name(number: u64) -> String {
     format!("pages-{number:05}.warc.gz")
+}
+
+/// The number of a line of discarded.jsonl, if it is one.
+fn number_of(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Discarded>(line).ok().map(|entry| entry.id)
+}
+
+/// A page has one line under each number that it had; behind what is committed a crash leaves lines of
+/// pages alone that the store does not know.
+fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        file => file?,
+    };
+    let wrong = |lines: u64, id: u64, what: &str| {
+        Err(coded(DAMAGED, format!("{}: line {lines}, of page {id}, {what}", path.display())))
+    };
+    // One bit a page: of millions there are as many lines.
+    let mut seen = vec![0u64; usize::try_from(store.next_id() / 64 + 1).unwrap_or(0)];
+    let mut input = BufReader::new(file);
+    let (mut line, mut lines, mut place) = (Vec::new(), 0u64, 0u64);
+    loop {
+        line.clear();
+        let count = input.read_until(b'\n', &mut line)? as u64;
+        if count == 0 {
+            return Ok(());
+        }
+        lines += 1;
+        place += count;
+        let Some(id) = number_of(&line).filter(|id| *id < store.next_id()) else { continue };
+        let Some(bits) = seen.get_mut(usize::try_from(id / 64).unwrap_or(usize::MAX)) else {
+            continue;
+        };
+        if *bits & 1 << (id % 64) != 0 {
+            return wrong(lines, id, "stands there twice");
+        }
+        if place > length {
+            return wrong(lines, id, "was added by somebody else");
+        }
+        *bits |= 1 << (id % 64);
+    }
 }
 
 /// Whether every line up to `length` is whole, and what its readers can read.
