@@ -182,6 +182,61 @@ fn a_job_without_the_index_leaves_the_counts_right() {
 }
 
 #[test]
+fn clusters_are_sorted_and_written_as_a_table() {
+    let bench = cluster();
+    let two = prose(2, 14);
+    let (q, other) = ("http://b.example/q", "http://b.example/long/q");
+    stored(&bench, &[(q, paragraph(&two)), (other, paragraph(&two))], &[]);
+    let of = |args: &[&str]| -> Vec<String> {
+        let all = [&["duplicates", "clusters", "--json"], args].concat();
+        let rows = json_lines(bench.run(&all).as_bytes());
+        rows.iter().map(|row| row["of"]["url"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(of(&[]), [P, q]);
+    assert_eq!(of(&["--reverse"]), [q, P]);
+    assert_eq!(of(&["--sort", "bytes"]), [q, P]);
+    assert_eq!(of(&["--sort", "bytes", "--reverse"]), [P, q]);
+    assert_eq!(of(&["--sort", "of"]), [P, q]);
+    assert_eq!(of(&["--sort", "of", "--reverse"]), [q, P]);
+    let pages = |args: &[&str]| -> Vec<String> {
+        let all = [&["duplicates", "clusters", "--json", "--limit", "1"], args].concat();
+        let row = json_lines(bench.run(&all).as_bytes()).remove(0);
+        let pages = row["pages"].as_array().unwrap();
+        pages.iter().map(|page| page["url"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(pages(&["--sort", "time"]), [COPY, PRINT, MIRROR]);
+    assert_eq!(pages(&["--sort", "host", "--match", "a.example/p"]).last().unwrap(), MIRROR);
+    let table = bench.run(&["duplicates", "clusters", "--csv"]);
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "of_id,of_url,copies,id,kind,url,distance,similarity,bytes");
+    assert_eq!(lines.len(), 5, "{table}");
+    assert!(lines[1].starts_with(&format!("0,{P},3,1,exact,{COPY},0,1,")), "{table}");
+}
+
+#[test]
+fn what_would_be_restored_is_told_to_programs_too() {
+    let bench = cluster();
+    let dry = ["duplicates", "restore", "--all", "--dry-run"];
+    let rows = json_lines(bench.run(&[&dry[..], &["--json"]].concat()).as_bytes());
+    let listed = bench.rows(&[]);
+    assert_eq!(rows, listed);
+    let table = bench.run(&[&dry[..], &["--csv", "--limit", "2"]].concat());
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert!(table.starts_with("id,time,kind,url,"), "{table}");
+    let refused = crawl()
+        .args(["duplicates", "restore", "--all", "--csv", "--data"])
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    assert_eq!(code(&refused), 1);
+    assert!(text(&refused.stderr).contains("--csv is for --dry-run"), "{}", text(&refused.stderr));
+    let done = bench.object(&["duplicates", "restore", "--json", PRINT]);
+    assert_eq!((done["done"].as_u64(), done["not"].as_array().unwrap().len()), (Some(1), 0));
+    let none = bench.object(&["duplicates", "restore", "--json", "--host", "c.example"]);
+    assert_eq!(none["done"], 0);
+}
+
+#[test]
 fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
     let bench = cluster();
     let log = bench.data().join("discarded.jsonl");

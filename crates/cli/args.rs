@@ -300,9 +300,9 @@ pub(crate) enum Duplicates {
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Pages that stand for others, the largest clusters first
+    /// Pages that stand for others, the largest clusters first; or sorted by the first of their copies
     #[command(
-        after_help = "Examples:\n  crawl duplicates clusters --limit 10\n  crawl duplicates clusters --host a.example --json"
+        after_help = "Examples:\n  crawl duplicates clusters --limit 10\n  crawl duplicates clusters --sort bytes --reverse --csv\n  crawl duplicates clusters --host a.example --json"
     )]
     Clusters(ListArgs),
     /// The log in numbers: by kind, distance, similarity, language, host
@@ -316,7 +316,7 @@ pub(crate) enum Duplicates {
     },
     /// Index discarded pages after all; the pair is never merged again
     #[command(
-        after_help = "Examples:\n  crawl duplicates restore 812\n  crawl duplicates restore --host a.example --similarity 0.5..0.6 --dry-run\n  crawl duplicates restore 812 --undo"
+        after_help = "Examples:\n  crawl duplicates restore 812\n  crawl duplicates restore --host a.example --similarity 0.5..0.6 --dry-run --json\n  crawl duplicates restore 812 --undo"
     )]
     Restore(RestoreArgs),
     /// Let a discarded page take the place of the one that was kept

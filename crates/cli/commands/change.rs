@@ -10,14 +10,15 @@ use hapax_extract::Recipe;
 use hapax_frontier::{UrlLimits, normalize};
 use url::Url;
 
-use super::duplicates::wanted;
+use super::duplicates::{json_row, table, wanted};
+use super::sink::Sink;
 use super::tables::read_only;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::crawl::{Committer, Parts, Stats};
 use crate::data::{DataDir, must_exist, saved};
-use crate::duplicates::{Answer, Request, Rows, submit};
+use crate::duplicates::{Answer, Request, Row, Rows, submit};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
-use crate::output::{counted, escape, line, number};
+use crate::output::{self, counted, escape, line, number};
 use crate::settings::Settings;
 
 /// Rows shown of a dry run.
@@ -72,13 +73,21 @@ fn told(answer: &Answer, done: &str, quiet: bool) -> Result<u8> {
     for why in &answer.not {
         writeln!(std::io::stderr(), "crawl: not {}", escape(why))?;
     }
-    Ok(if answer.not.is_empty() {
-        COMPLETE
-    } else if answer.done == 0 {
-        USAGE
-    } else {
-        BAD_INPUT
-    })
+    Ok(code_for(answer))
+}
+
+/// The same for a program: one object.
+fn told_json(answer: &Answer) -> Result<u8> {
+    writeln!(std::io::stdout(), "{}", output::json(&serde_json::to_value(answer)?))?;
+    Ok(code_for(answer))
+}
+
+const fn code_for(answer: &Answer) -> u8 {
+    match (answer.not.is_empty(), answer.done) {
+        (true, _) => COMPLETE,
+        (false, 0) => USAGE,
+        (false, _) => BAD_INPUT,
+    }
 }
 
 pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
@@ -114,25 +123,21 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
             .collect();
     }
     if args.dry_run {
-        let mut out = std::io::stdout().lock();
-        for id in ids.iter().take(FEW) {
-            let (_, entry) = rows.find(&id.to_string())?;
-            writeln!(
-                out,
-                "{id:>7}  {}\n{:>8} = {}",
-                line(&entry.url, 110),
-                "",
-                line(&entry.of.url, 110)
-            )?;
-        }
-        let what = if args.undo { "discarded again" } else { "restored" };
-        let pages = counted(ids.len() as u64, "page");
-        writeln!(out, "{pages} would be {what}; nothing was changed.")?;
-        return Ok(COMPLETE);
+        return dry_run(&rows, &ids, args);
+    }
+    if args.list.csv {
+        return Err(coded(USAGE, "--csv is for --dry-run: what is done is no table"));
     }
     if ids.is_empty() {
-        writeln!(std::io::stdout(), "No discarded page is like that: nothing was changed.")?;
-        return Ok(COMPLETE);
+        let answer = Answer::default();
+        return match args.list.json {
+            true => told_json(&answer),
+            false => {
+                let what = "No discarded page is like that: nothing was changed.";
+                writeln!(std::io::stdout(), "{what}")?;
+                Ok(COMPLETE)
+            }
+        };
     }
     let (request, done) = if args.undo {
         (Request::Discard { ids }, "discarded again")
@@ -143,7 +148,42 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
         )
     };
     let answer = change(data, &request)?;
-    told(&answer, &format!("{} {done}", number(answer.done)), quiet)
+    match args.list.json {
+        true => told_json(&answer),
+        false => told(&answer, &format!("{} {done}", number(answer.done)), quiet),
+    }
+}
+
+/// The rows that would be changed: all of them for a program, some for a person.
+fn dry_run(rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<u8> {
+    let found: Vec<Row> = ids.iter().filter_map(|&id| rows.by_id(id)).collect();
+    let mut out = Sink::create(None)?;
+    if args.list.csv {
+        return table(found.iter().map(|row| (rows, row)), out);
+    }
+    if args.list.json {
+        for row in &found {
+            writeln!(out, "{}", output::json(&json_row(rows, row, &rows.entry(row)?)?))?;
+        }
+        out.flush()?;
+        return Ok(COMPLETE);
+    }
+    for row in found.iter().take(FEW) {
+        let entry = rows.entry(row)?;
+        writeln!(
+            out,
+            "{:>7}  {}\n{:>8} = {}",
+            row.id,
+            line(&entry.url, 110),
+            "",
+            line(&entry.of.url, 110)
+        )?;
+    }
+    let what = if args.undo { "discarded again" } else { "restored" };
+    let pages = counted(ids.len() as u64, "page");
+    writeln!(out, "{pages} would be {what}; nothing was changed.")?;
+    out.flush()?;
+    Ok(COMPLETE)
 }
 
 fn filtered(args: &ListArgs) -> bool {

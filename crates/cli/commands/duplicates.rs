@@ -1,11 +1,10 @@
-//! `crawl duplicates list` and `clusters`.
+//! `crawl duplicates list`, and the log as JSONL or a table.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
@@ -13,12 +12,10 @@ use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Order, Row, Rows};
 use crate::exit::COMPLETE;
-use crate::output::{self, bytes, line, number, shell_path};
+use crate::output::{self, line, number, shell_path};
 
 /// Rows shown to a person without `--limit`.
 const FEW: usize = 1000;
-/// Copies shown of a cluster.
-const FEW_COPIES: usize = 5;
 
 /// A row as `list --json` prints it: the line of the log, and what became of its page.
 pub(crate) fn json_row(rows: &Rows, line: &Row, entry: &Discarded) -> Result<Value> {
@@ -74,12 +71,12 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
 }
 
 /// One of the logs that are read together.
-struct Opened<'a> {
+pub(super) struct Opened<'a> {
     data: &'a Path,
-    rows: Rows,
+    pub(super) rows: Rows,
 }
 
-fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
+pub(super) fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
     let open = |data: &'_ PathBuf| {
         must_hold_pages(data)?;
         Rows::open(data)
@@ -209,7 +206,8 @@ const HEAD: [&str; 15] = [
     "state",
 ];
 
-fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Result<u8> {
+/// Rows as a table.
+pub(super) fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Result<u8> {
     let mut table = Table::new(out);
     table.row(HEAD)?;
     let number = |value: Option<String>| value.unwrap_or_default();
@@ -241,84 +239,6 @@ fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Resu
 /// A cell that a spreadsheet takes for text: what the web wrote must not become a formula.
 pub(crate) fn cell(text: String) -> String {
     if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text }
-}
-
-pub(super) fn clusters(args: &ListArgs) -> Result<u8> {
-    let logs = open_all(&args.data)?;
-    let mut clusters: BTreeMap<String, Vec<(&Rows, Row)>> = BTreeMap::new();
-    for log in &logs {
-        let test = args.filter.test(&log.rows)?;
-        for row in log.rows.discarded() {
-            if !test.wants(&log.rows, row)? {
-                continue;
-            }
-            let (of, url) = log.rows.kept_for(row);
-            let name = if logs.len() > 1 {
-                // Numbers are a directory's own, URLs are everybody's.
-                log.rows.entry(row)?.of.url
-            } else if of == u64::MAX && url.is_none() {
-                // A page that was not fetched has no number: its URL tells it.
-                format!("{:020}{:020}", of, row.of_key)
-            } else {
-                format!("{of:020}")
-            };
-            clusters.entry(name).or_default().push((&log.rows, *row));
-        }
-    }
-    let mut clusters: Vec<Vec<(&Rows, Row)>> = clusters.into_values().collect();
-    clusters.sort_by_key(|rows| std::cmp::Reverse(rows.len()));
-    if args.reverse {
-        clusters.reverse();
-    }
-    let total = clusters.len();
-    let limit = args.limit.unwrap_or(if args.json { usize::MAX } else { 100 });
-    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    for cluster in clusters.into_iter().skip(args.offset).take(limit) {
-        let Some(first) = cluster.first() else { continue };
-        let of = first.0.entry(&first.1)?.of;
-        let size: u64 = cluster.iter().map(|(_, row)| u64::from(row.bytes)).sum();
-        if args.json {
-            let mut pages = Vec::new();
-            for (rows, row) in &cluster {
-                let entry = rows.entry(row)?;
-                pages.push(json!({"id": entry.id, "url": entry.url, "kind": entry.kind,
-                    "distance": entry.distance, "similarity": entry.similarity}));
-            }
-            writeln!(
-                out,
-                "{}",
-                output::json(&json!({"of": {"id": of.id, "url": of.url}, "copies": cluster.len(),
-                "bytes": size, "pages": pages}))
-            )?;
-            continue;
-        }
-        writeln!(
-            out,
-            "{}\n  stands for {} more, {}",
-            line(&of.url, 110),
-            cluster.len(),
-            bytes(size)
-        )?;
-        for (rows, row) in cluster.iter().take(FEW_COPIES) {
-            let entry = rows.entry(row)?;
-            writeln!(
-                out,
-                "  {:>7}  {:<9} {}",
-                entry.id,
-                line(&entry.kind, 9),
-                line(&entry.url, 100)
-            )?;
-        }
-        if cluster.len() > FEW_COPIES {
-            writeln!(out, "           ... and {} more", cluster.len() - FEW_COPIES)?;
-        }
-        writeln!(out)?;
-    }
-    if !args.json {
-        writeln!(out, "{} clusters.", number(total as u64))?;
-    }
-    out.flush()?;
-    Ok(COMPLETE)
 }
 
 #[cfg(test)]

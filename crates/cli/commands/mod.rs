@@ -3,6 +3,7 @@
 mod calibrate;
 pub(crate) mod change;
 mod check;
+mod clusters;
 mod dedup;
 mod demo;
 mod demo_site;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Duplicates(job)) => match job {
             Duplicates::List(args) => duplicates::list(&args),
             Duplicates::Show { page, json, data } => show::run(&page, json, &data.dirs),
-            Duplicates::Clusters(args) => duplicates::clusters(&args),
+            Duplicates::Clusters(args) => clusters::run(&args),
             Duplicates::Stats { json, data } => stats::run(json, &data.dirs),
             Duplicates::Restore(args) => change::restore(&args, common.quiet),
             Duplicates::Keep { page, data } => change::keep(&page, &data.data, common.quiet),

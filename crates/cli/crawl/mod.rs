@@ -35,7 +35,7 @@ mod writer;
 pub(crate) use commit::{Committer, Outcome, Parts, moved_seeds};
 pub(crate) use feeds::{CLAIM, TRUST, claimed};
 pub(crate) use intact::left_without_store;
-pub(crate) use log::{Discarded, Skipped};
+pub(crate) use log::{Discarded, DiscardedOf, Skipped};
 pub(crate) use page::{PageWork, Unread, read_response};
 pub(crate) use recrawl::host_pages;
 pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
