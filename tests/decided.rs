@@ -237,6 +237,19 @@ fn what_would_be_restored_is_told_to_programs_too() {
 }
 
 #[test]
+fn a_similarity_is_found_as_it_is_shown() {
+    let bench = cluster();
+    let listed = bench.run(&["duplicates", "list"]);
+    for row in bench.rows(&[]) {
+        let shown = format!("{:.2}", row["similarity"].as_f64().unwrap());
+        assert!(listed.contains(&shown), "{listed}");
+        let found = bench.rows(&["--similarity", &shown]);
+        assert!(found.contains(&row), "{row} for {shown}: {found:?}");
+        assert!(bench.rows(&["--similarity", &format!("{shown}..{shown}")]).contains(&row));
+    }
+}
+
+#[test]
 fn a_line_that_stands_twice_or_was_added_by_hand_is_damage() {
     let bench = cluster();
     let log = bench.data().join("discarded.jsonl");

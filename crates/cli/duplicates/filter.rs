@@ -24,7 +24,7 @@ pub(crate) struct Filter {
     /// Only this distance, or a range such as 2..3
     #[arg(long, value_name = "K", help_heading = "Filter")]
     pub(crate) distance: Option<String>,
-    /// Only this similarity, or a range such as 0.5..0.7
+    /// Only this similarity, or a range such as 0.5..0.7, rounded as the list shows it; with three decimals exactly
     #[arg(long, value_name = "S", help_heading = "Filter")]
     pub(crate) similarity: Option<String>,
     /// Only from this time on, such as 2026-11-20 or 2026-11-20T19:00:00Z
@@ -110,12 +110,7 @@ impl Filter {
             })
         });
         let distance = self.distance.as_deref().map(|text| range::<u8>("distance", text, |v| v));
-        let similarity = self.similarity.as_deref().map(|text| {
-            range::<f64>("similarity", text, |v| v).map(|(low, high)| {
-                let thousandths = |value: f64| (value * 1000.0).round().clamp(0.0, 1000.0) as u16;
-                (thousandths(low), thousandths(high))
-            })
-        });
+        let similarity = self.similarity.as_deref().map(similarities);
         let time = |text: &Option<String>, open: u64| match text {
             Some(text) => parse_time(text),
             None => Ok(open),
@@ -163,6 +158,25 @@ impl Test {
     }
 }
 
+/// The thousandths that are meant. A row is shown with two decimals: who names no more means all rows that
+/// are shown so.
+fn similarities(text: &str) -> Result<(u16, u16)> {
+    let (low, high) = range::<f64>("similarity", text, |v| v)?;
+    let thousandths = |value: f64| (value * 1000.0).round().clamp(0.0, 1000.0) as u16;
+    let ends = text.split_once("..").unwrap_or((text, text));
+    let exact = |end: &str| end.trim().split_once('.').is_some_and(|(_, digits)| digits.len() > 2);
+    // Rounded by the same code as what is shown.
+    let shown = |row: u16| format!("{:.2}", f64::from(row) / 1000.0).parse().unwrap_or(0.0);
+    let rows =
+        |is_in: &dyn Fn(f64) -> bool| (0..=1000u16).filter(|row| is_in(shown(*row))).collect();
+    let from = |rows: Vec<u16>| rows.first().copied().unwrap_or(u16::MAX - 1);
+    let to = |rows: Vec<u16>| rows.last().copied().unwrap_or(0);
+    Ok((
+        if exact(ends.0) { thousandths(low) } else { from(rows(&|shown: f64| shown >= low)) },
+        if exact(ends.1) { thousandths(high) } else { to(rows(&|shown: f64| shown <= high)) },
+    ))
+}
+
 /// `3`, or `2..5`, both ends included.
 fn range<T: std::str::FromStr + Copy + PartialOrd>(
     name: &str,
@@ -192,6 +206,26 @@ fn parse_time(text: &str) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_similarity_means_the_rows_that_are_shown_so() {
+        let matches = |text: &str, row: u16| {
+            let (low, high) = similarities(text).unwrap();
+            (low..=high).contains(&row)
+        };
+        for row in 0..=1000 {
+            let shown = format!("{:.2}", f64::from(row) / 1000.0);
+            assert!(matches(&shown, row), "{row} is shown as {shown}");
+            for other in ["0.00", "0.50", "0.96", "0.97", "0.98", "1.00"] {
+                assert_eq!(matches(other, row), shown == other, "{other} and {row}");
+            }
+            assert_eq!(matches("0.974", row), row == 974);
+            let is_in = shown.as_str() >= "0.50" && row <= 974;
+            assert_eq!(matches("0.5..0.974", row), is_in);
+        }
+        assert!(matches("1", 1000) && !matches("1", 994) && !matches("2", 1000));
+        assert!(similarities("0.7..0.5").is_err());
+    }
 
     #[test]
     fn ranges_and_times_are_read_or_refused() {
