@@ -92,6 +92,35 @@ fn dedup_answers_in_order_remembers_and_survives_bad_lines() {
 }
 
 #[test]
+fn dedup_names_the_address_of_the_other_document_where_it_has_one() {
+    let bench = Bench::new();
+    let line = |id: &str, url: Option<&str>, seed: u64| {
+        let mut item = serde_json::json!({"id": id, "text": prose(seed, 10)});
+        if let Some(url) = url {
+            item["url"] = url.into();
+        }
+        item.to_string() + "\n"
+    };
+    let of = |input: &str| -> Vec<serde_json::Value> {
+        let (exit, out, err) = pipe(&["dedup"], Some(&bench.data()), input);
+        assert_eq!(exit, 0, "{err}");
+        json_lines(out.as_bytes()).into_iter().map(|row| row["of"].clone()).collect()
+    };
+    let named = serde_json::json!({"id": "a", "url": "http://a.example/1"});
+    let input = line("a", Some("http://a.example/1"), 1) + &line("b", None, 2);
+    let input = input + &line("a2", Some("http://a.example/2"), 1) + &line("b2", None, 2);
+    assert_eq!(of(&input)[2..], [named.clone(), serde_json::json!({"id": "b"})]);
+    // Also of an earlier run.
+    let input =
+        line("c", Some("http://c.example/"), 3) + &line("a3", None, 1) + &line("c2", None, 3);
+    assert_eq!(
+        of(&input)[1..],
+        [named, serde_json::json!({"id": "c", "url": "http://c.example/"})]
+    );
+    bench.checked();
+}
+
+#[test]
 fn dedup_with_all_matches_lists_every_one() {
     let bench = Bench::new();
     let text = prose(1, 12);

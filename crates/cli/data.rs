@@ -16,7 +16,7 @@ const VERSION: u32 = 2;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
 /// crawl's any more. The store comes last: what is there without it is taken for damage.
-const OWN: [&str; 14] = [
+const OWN: [&str; 15] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -27,6 +27,7 @@ const OWN: [&str; 14] = [
     "discarded.index",
     "skipped.jsonl",
     "decisions.jsonl",
+    "addresses.jsonl",
     "spool",
     "worker",
     "hapax-demo",

@@ -15,6 +15,7 @@ use hapax_page::Kind;
 use serde_json::{Value, json};
 use url::Url;
 
+use super::addresses::Addresses;
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
 use super::pages::read_named;
@@ -73,6 +74,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
     };
     let data = DataDir::open(root)?;
     let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
+    let mut addresses = Addresses::open(root, committer.store().next_id())?;
     let ahead = Arc::new(AtomicUsize::new(0));
     let lines = read_lines(Arc::clone(&ahead));
     let mut out = BufWriter::new(io::stdout().lock());
@@ -87,7 +89,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let answer = answer(&line, &mut committer, all_matches)?;
+            let answer = answer(&line, &mut committer, &mut addresses, all_matches)?;
             answers.push(answer.unwrap_or_else(|(id, what)| {
                 bad = true;
                 match id {
@@ -96,6 +98,8 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
                 }
             }));
         }
+        // First, so that what is behind the last document was not committed.
+        addresses.write()?;
         committer.commit(true)?;
         for answer in answers {
             writeln!(out, "{}", output::json(&answer))?;
@@ -110,6 +114,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
 fn answer(
     line: &[u8],
     committer: &mut Committer,
+    addresses: &mut Addresses,
     all_matches: bool,
 ) -> Result<Result<Value, (Option<String>, String)>> {
     let item = match Item::parse(line) {
@@ -140,14 +145,26 @@ fn answer(
     };
     let fingerprint = page.evidence.fingerprint.to_string();
     let mut row = match committer.page(&page)? {
-        Outcome::Duplicate(of) => json!({
-            "id": item.id, "verdict": "duplicate", "of": {"id": key_of(committer, of.id)?},
-            "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
-        }),
+        Outcome::Duplicate(of) => {
+            let mut other = json!({"id": key_of(committer, of.id)?});
+            if let (Some(url), Some(object)) = (addresses.of(of.id)?, other.as_object_mut()) {
+                object.insert("url".into(), url.into());
+            }
+            json!({
+                "id": item.id, "verdict": "duplicate", "of": other,
+                "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
+            })
+        }
         Outcome::New | Outcome::Known | Outcome::Better => {
             json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint})
         }
     };
+    // With all matches, later documents may duplicate a duplicate.
+    if let Some(url) = item.url.as_ref().filter(|_| row["verdict"] == "new" || all_matches)
+        && let Some(id) = committer.store().id_of(item.id.as_bytes())?
+    {
+        addresses.add(id, url);
+    }
     if let Some(object) = row.as_object_mut() {
         object.insert("tokens".into(), page.evidence.basis.features.tokens.into());
         if all_matches {

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod addresses;
 mod calibrate;
 pub(crate) mod change;
 mod check;

@@ -1,0 +1,176 @@
+//! What addresses the documents of `crawl dedup` have: its tables know them by their ids alone.
+//!
+//! A line a document, in the order of the numbers, so that one is found by halving. A help only: what a power
+//! cut takes of it is not told.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+/// Its name in the data directory.
+const NAME: &str = "addresses.jsonl";
+/// Longer addresses are left out.
+const MAX_URL: usize = 8192;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    /// The document's number in the tables.
+    id: u64,
+    url: String,
+}
+
+/// The addresses of the documents that were kept.
+#[derive(Debug)]
+pub(super) struct Addresses {
+    path: PathBuf,
+    /// Made with the first address.
+    file: Option<BufReader<File>>,
+    length: u64,
+    /// Those of this batch.
+    pending: Vec<Line>,
+}
+
+impl Addresses {
+    /// Opens the file in `root`, and leaves out what a crash left there of documents from `next` on.
+    pub(super) fn open(root: &Path, next: u64) -> Result<Self> {
+        let path = root.join(NAME);
+        let mut all = Self { path, file: None, length: 0, pending: Vec::new() };
+        if all.path.exists() {
+            all.cut(next).with_context(|| all.path.display().to_string())?;
+        }
+        Ok(all)
+    }
+
+    fn cut(&mut self, next: u64) -> io::Result<()> {
+        let file = OpenOptions::new().read(true).write(true).open(&self.path)?;
+        self.length = file.metadata()?.len();
+        self.file = Some(BufReader::new(file));
+        self.length = self.place_of(next)?;
+        self.file.as_ref().map_or(Ok(()), |file| file.get_ref().set_len(self.length))
+    }
+
+    /// Takes the address of the newest document.
+    pub(super) fn add(&mut self, id: u64, url: &str) {
+        if url.len() <= MAX_URL {
+            self.pending.push(Line { id, url: url.to_owned() });
+        }
+    }
+
+    /// Writes those of this batch.
+    pub(super) fn write(&mut self) -> Result<()> {
+        let mut lines = Vec::new();
+        for line in self.pending.drain(..) {
+            serde_json::to_writer(&mut lines, &line)?;
+            lines.push(b'\n');
+        }
+        if !lines.is_empty() {
+            self.append(&lines).with_context(|| self.path.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, lines: &[u8]) -> io::Result<()> {
+        if self.file.is_none() {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create_new(true).open(&self.path)?;
+            self.file = Some(BufReader::new(file));
+        }
+        if let Some(file) = &mut self.file {
+            file.seek(SeekFrom::Start(self.length))?;
+            file.get_mut().write_all(lines)?;
+            self.length += lines.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// The address of a document, if it has one.
+    pub(super) fn of(&mut self, id: u64) -> Result<Option<String>> {
+        let mut pending = self.pending.iter();
+        if let Some(line) = pending.find(|line| line.id == id) {
+            return Ok(Some(line.url.clone()));
+        }
+        let found = self.place_of(id).and_then(|place| self.line_behind(place));
+        let found = found.with_context(|| self.path.display().to_string())?;
+        let line = found.and_then(|(_, line)| line).filter(|line| line.id == id);
+        Ok(line.map(|line| line.url))
+    }
+
+    /// Where the first line of a number of `id` or above begins.
+    fn place_of(&mut self, id: u64) -> io::Result<u64> {
+        // Lines that begin before `low` have lower numbers, those from `high` on none.
+        let (mut low, mut high) = (0, self.length);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.line_behind(middle)? {
+                Some((end, Some(line))) if line.id < id => low = end,
+                // One that cannot be read was cut short.
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// The first line that begins at `place` or behind it, and where it ends.
+    fn line_behind(&mut self, place: u64) -> io::Result<Option<(u64, Option<Line>)>> {
+        let Some(file) = &mut self.file else { return Ok(None) };
+        let mut text = Vec::new();
+        let mut begin = place.saturating_sub(1);
+        file.seek(SeekFrom::Start(begin))?;
+        if place > 0 {
+            begin += file.read_until(b'\n', &mut text)? as u64;
+            text.clear();
+        }
+        let count = file.read_until(b'\n', &mut text)? as u64;
+        let line = text.ends_with(b"\n").then(|| serde_json::from_slice(&text).ok()).flatten();
+        Ok((count > 0 && begin < self.length).then_some((begin + count, line)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(id: u64) -> String {
+        format!("http://a.example/{}{id}", "x".repeat(usize::try_from(id % 70).unwrap()))
+    }
+
+    #[test]
+    fn every_address_is_found_and_what_a_crash_left_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut all = Addresses::open(folder.path(), 0).unwrap();
+        assert_eq!(all.of(0).unwrap(), None);
+        for batch in 0..40 {
+            for id in (batch * 50..batch * 50 + 50).filter(|id| id % 3 != 1) {
+                all.add(id, &url(id));
+                assert_eq!(all.of(id).unwrap(), Some(url(id)));
+            }
+            all.write().unwrap();
+        }
+        let whole = |all: &mut Addresses, next: u64| {
+            for id in 0..2010 {
+                let there = id < next && id % 3 != 1;
+                assert_eq!(all.of(id).unwrap(), there.then(|| url(id)), "{id}");
+            }
+        };
+        whole(&mut all, 2000);
+        drop(all);
+        let path = folder.path().join(NAME);
+        // Half a line, and documents that were not committed.
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"{\"id\":2000,\"ur").unwrap();
+        whole(&mut Addresses::open(folder.path(), 2000).unwrap(), 2000);
+        let mut all = Addresses::open(folder.path(), 1234).unwrap();
+        whole(&mut all, 1234);
+        all.add(1234, "http://b.example/");
+        all.write().unwrap();
+        drop(all);
+        let mut all = Addresses::open(folder.path(), 1235).unwrap();
+        assert_eq!(all.of(1234).unwrap().as_deref(), Some("http://b.example/"));
+        // It may be deleted.
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(Addresses::open(folder.path(), 1235).unwrap().of(1).unwrap(), None);
+    }
+}
