@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mix64;
-use crate::reference::{ExpandedSet, near_by_probing, near_by_scan};
+use crate::reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
 use crate::{Layout, MAX_DISTANCE};
 use proptest::prelude::*;
 
@@ -167,27 +167,38 @@ fn a_look_up_compares_what_the_plan_expects() {
     }
 }
 
-#[test]
-fn the_references_agree_with_each_other() {
-    let stored: Vec<u64> = (0..40u64).map(|i| crate::mix64(i / 8) ^ (1 << (i % 8))).collect();
-    let mut sorted = of(&stored);
-    sorted.sort_unstable();
-    for distance in 0..=2 {
-        let expanded = ExpandedSet::new(&sorted, distance).unwrap();
-        for &query in &sorted {
-            let expected = near_by_scan(&sorted, query, distance);
-            assert_eq!(near_by_probing(&sorted, query, distance).unwrap(), expected);
-            assert_eq!(expanded.near(query), expected);
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn the_references_agree_with_each_other(
+        center: u64,
+        flips in prop::collection::vec(prop::collection::vec(0u32..64, 0..6), 1..24),
+        far: u64,
+    ) {
+        // A ball around one fingerprint, some of them equal.
+        let ball: Vec<u64> = flips.iter()
+            .map(|flips| flips.iter().fold(center, |bits, flip| bits ^ 1u64 << flip)).collect();
+        let stored: Vec<u64> = ball.iter().copied().chain([center, center, far]).collect();
+        for distance in 0..=MAX_VARIANT_DISTANCE {
+            // At distance 3 each stored one has 43,745 variants.
+            let most = if distance == MAX_VARIANT_DISTANCE { 6 } else { stored.len() };
+            let mut sorted = of(&stored[stored.len().saturating_sub(most)..]);
+            sorted.sort_unstable();
+            let expanded = ExpandedSet::new(&sorted, distance).unwrap();
+            for query in of(&stored).into_iter().chain(of(&[!center])) {
+                let expected = near_by_scan(&sorted, query, distance);
+                prop_assert_eq!(&near_by_probing(&sorted, query, distance).unwrap(), &expected);
+                prop_assert_eq!(&expanded.near(query), &expected);
+                let layout = Layout::for_distance(distance).unwrap();
+                let near = Tables::build(&sorted, &layout).near(query);
+                let near: Vec<Fingerprint> = near.iter().map(|near| near.fingerprint).collect();
+                prop_assert_eq!(near, expected);
+            }
         }
+        let sorted = of(&[center]);
+        prop_assert!(near_by_probing(&sorted, sorted[0], MAX_VARIANT_DISTANCE + 1).is_none());
+        prop_assert!(ExpandedSet::new(&sorted, MAX_VARIANT_DISTANCE + 1).is_none());
     }
-    let expanded = ExpandedSet::new(&sorted[..4], 3).unwrap();
-    for &query in &sorted {
-        let expected = near_by_scan(&sorted[..4], query, 3);
-        assert_eq!(expanded.near(query), expected);
-        assert_eq!(near_by_probing(&sorted[..4], query, 3).unwrap(), expected);
-    }
-    assert!(near_by_probing(&sorted, sorted[0], 4).is_none());
-    assert!(ExpandedSet::new(&sorted, 4).is_none());
 }
 
 #[test]
