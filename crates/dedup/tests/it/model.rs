@@ -14,6 +14,9 @@ enum Step {
     Batch(Vec<(u8, u64)>),
     Delete(u8),
     Restore(u8),
+    Supersede(u8, u8),
+    Insert(u8, u64, Option<u8>),
+    Expire(u64),
     Near(u64),
     Commit,
     Compact,
@@ -33,12 +36,26 @@ fn step() -> impl Strategy<Value = Step> {
         2 => prop::collection::vec((any::<u8>(), bits()), 0..12).prop_map(Step::Batch),
         2 => any::<u8>().prop_map(Step::Delete),
         1 => any::<u8>().prop_map(Step::Restore),
+        2 => any::<(u8, u8)>().prop_map(|(key, of)| Step::Supersede(key, of)),
+        1 => (any::<u8>(), bits(), any::<Option<u8>>())
+            .prop_map(|(key, bits, of)| Step::Insert(key, bits, of)),
+        1 => (0u64..4).prop_map(Step::Expire),
         3 => bits().prop_map(Step::Near),
         4 => Just(Step::Commit),
         1 => Just(Step::Compact),
         1 => Just(Step::Reopen),
         1 => any::<u64>().prop_map(Step::Crash),
     ]
+}
+
+/// A third of the documents have no time, and never expire.
+fn time_of(key: u8) -> u64 {
+    u64::from(key % 6).saturating_sub(1)
+}
+
+fn document(key: &u8, bits: u64) -> Document<'_> {
+    let document = Document::new(std::slice::from_ref(key), Fingerprint::from_bits(bits));
+    Document { time: time_of(*key), ..document }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -70,10 +87,21 @@ impl Model {
             return (id, None, true);
         }
         let of = self.near(bits, distance).first().map(|(id, _)| *id);
-        let id = self.next;
-        self.documents.insert(id, (key, bits, of));
+        (self.put(key, bits, of), of, false)
+    }
+
+    fn put(&mut self, key: u8, bits: u64, of: Option<u64>) -> u64 {
         self.next += 1;
-        (id, of, false)
+        self.documents.insert(self.next - 1, (key, bits, of));
+        self.next - 1
+    }
+
+    fn restore(&mut self, id: u64) -> u64 {
+        if self.documents[&id].2.is_none() {
+            return id;
+        }
+        let (key, bits, _) = self.documents.remove(&id).unwrap();
+        self.put(key, bits, None)
     }
 }
 
@@ -95,18 +123,12 @@ fn run(steps: &[Step], distance: u32, memtable_documents: usize, resident_bytes:
     for step in steps {
         match step {
             Step::Offer(key, bits) => {
-                let document =
-                    Document::new(std::slice::from_ref(key), Fingerprint::from_bits(*bits));
-                let verdict = store.offer(&document).unwrap();
+                let verdict = store.offer(&document(key, *bits)).unwrap();
                 assert_eq!(plain(&verdict), model.offer(*key, *bits, distance));
             }
             Step::Batch(batch) => {
-                let documents: Vec<Document<'_>> = batch
-                    .iter()
-                    .map(|(key, bits)| {
-                        Document::new(std::slice::from_ref(key), Fingerprint::from_bits(*bits))
-                    })
-                    .collect();
+                let documents: Vec<Document<'_>> =
+                    batch.iter().map(|(key, bits)| document(key, *bits)).collect();
                 let verdicts = store.offer_many(&documents).unwrap();
                 for ((key, bits), verdict) in batch.iter().zip(verdicts) {
                     assert_eq!(plain(&verdict), model.offer(*key, *bits, distance));
@@ -120,16 +142,31 @@ fn run(steps: &[Step], distance: u32, memtable_documents: usize, resident_bytes:
             }
             Step::Restore(key) => {
                 if let Some(id) = model.id_of(*key) {
-                    let restored = store.restore(id).unwrap();
-                    if model.documents[&id].2.is_none() {
-                        assert_eq!(restored, Some(id));
-                    } else {
-                        assert_eq!(restored, Some(model.next));
-                        let (key, bits, _) = model.documents.remove(&id).unwrap();
-                        model.documents.insert(model.next, (key, bits, None));
-                        model.next += 1;
-                    }
+                    assert_eq!(store.restore(id).unwrap(), Some(model.restore(id)));
                 }
+            }
+            Step::Supersede(key, of) => {
+                if let (Some(id), Some(of)) = (model.id_of(*key), model.id_of(*of)) {
+                    let superseded = store.supersede(id, of).unwrap();
+                    let expected = (id != of).then(|| {
+                        let of = model.restore(of);
+                        let (key, bits, _) = model.documents.remove(&id).unwrap();
+                        model.put(key, bits, Some(of))
+                    });
+                    assert_eq!(superseded, expected);
+                }
+            }
+            Step::Insert(key, bits, of) => {
+                let of = of.and_then(|of| model.id_of(of));
+                let id = store.insert(&document(key, *bits), of).unwrap();
+                let known = model.id_of(*key);
+                assert_eq!(id, known.unwrap_or_else(|| model.put(*key, *bits, of)));
+            }
+            Step::Expire(before) => {
+                let old = |key: u8| (1..*before).contains(&time_of(key));
+                let count = model.documents.values().filter(|document| old(document.0)).count();
+                model.documents.retain(|_, document| !old(document.0));
+                assert_eq!(store.expire(*before).unwrap(), count as u64);
             }
             Step::Near(bits) => {
                 let near = store.near(Fingerprint::from_bits(*bits)).unwrap();
