@@ -167,6 +167,44 @@ fn hosts_of_one_address_share_its_clock() {
 }
 
 #[test]
+fn ten_thousand_hosts_of_one_address_are_one_server_and_do_not_keep_another_waiting() {
+    const HOSTS: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let pause = Duration::from_millis(200);
+    let options = Options { address_delay: pause, delay: pause, ..Options::default() };
+    let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+    for host in 0..HOSTS {
+        frontier.push(entry(&format!("http://h{host}.example/"))).unwrap();
+    }
+    for page in 0..10 {
+        frontier.push(entry(&format!("http://honest.example/{page}"))).unwrap();
+    }
+    frontier.commit(b"").unwrap();
+    let start = Instant::now() + Duration::from_millis(1);
+    let (crowd, alone) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
+    let (mut asked, mut honest, mut looked) = (0, 0, 0);
+    for step in (0..2000).step_by(10) {
+        let now = start + Duration::from_millis(step);
+        while let Some(lease) = lease(&frontier, now) {
+            let is_honest = lease.host == "honest.example";
+            let ip = if is_honest { alone } else { crowd };
+            looked += 1;
+            if !lease.has_address && !frontier.set_address(&lease, ip, now) {
+                frontier.put_back(lease, Duration::ZERO, now);
+                continue;
+            }
+            *(if is_honest { &mut honest } else { &mut asked }) += 1;
+            frontier.done(&lease, Duration::ZERO, now);
+        }
+    }
+    assert_eq!((asked, honest), (10, 10), "one in 200 ms each, as two servers would be asked");
+    // Each name is looked up once; nobody is handed out again and again to find the address busy.
+    assert!(looked < 2 * HOSTS, "{looked}");
+    let counts = frontier.counts();
+    assert_eq!(counts.queued, (HOSTS - 10) as u64, "all others still wait");
+}
+
+#[test]
 fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
