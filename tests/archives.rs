@@ -7,13 +7,13 @@ use flate2::write::GzEncoder;
 
 use crate::support::{Bench, crawl, prose, text};
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
     gz.write_all(bytes).unwrap();
     gz.finish().unwrap()
 }
 
-fn record(kind: &str, target: &str, content_type: &str, block: &[u8]) -> Vec<u8> {
+pub(crate) fn record(kind: &str, target: &str, content_type: &str, block: &[u8]) -> Vec<u8> {
     let mut record = format!("WARC/1.0\r\nWARC-Type: {kind}\r\n").into_bytes();
     if !target.is_empty() {
         record.extend(format!("WARC-Target-URI: {target}\r\n").bytes());
@@ -31,14 +31,14 @@ fn record(kind: &str, target: &str, content_type: &str, block: &[u8]) -> Vec<u8>
     record
 }
 
-fn answer(target: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+pub(crate) fn answer(target: &str, headers: &str, body: &[u8]) -> Vec<u8> {
     let head =
         format!("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n{headers}\r\n");
     let block = [head.as_bytes(), body].concat();
     record("response", target, "application/http; msgtype=response", &block)
 }
 
-fn page(seed: u64) -> Vec<u8> {
+pub(crate) fn page(seed: u64) -> Vec<u8> {
     format!("<title>Page {seed}</title><h1>Page {seed}</h1><p>{}</p>", prose(seed, 12)).into_bytes()
 }
 
@@ -137,6 +137,7 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     skipped.sort();
     let expected = [
         ("dns:a.example", "protocol"),
+        ("http://a.example/1?again", "revisit"),
         ("http://a.example/robots.txt", "content-type"),
         ("metadata://gnu.org/software/wget/warc/wget.log", "protocol"),
     ];

@@ -9,7 +9,13 @@ use crate::fetching::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 /// What no server on loopback can bring about in one crawl, and the test that has it.
-const ELSEWHERE: [(&str, &str, &str); 4] = [
+const ELSEWHERE: [(&str, &str, &str); 5] = [
+    // Of archives alone.
+    (
+        "revisit",
+        "tests/stored_pages.rs",
+        "a_payload_is_found_in_whatever_file_it_lies_and_what_has_none_is_named",
+    ),
     ("feed", "tests/feed.rs", "the_second_crawl_spares_what_the_first_one_found_and_loses_nothing"),
     (
         "feed-distrusted",

@@ -17,6 +17,8 @@ mod settings;
 mod bad_input;
 // Archives of other crawlers.
 mod archives;
+// Pages whose payload lies in another record, and limits of stored pages.
+mod stored_pages;
 // What is missing or broken in a data directory: told, and never taken for the end of it.
 mod damage;
 // The commands beside the main job.

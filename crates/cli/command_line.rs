@@ -28,19 +28,19 @@ pub(crate) fn parse(
         .filter(|(_, value)| value.is_empty())
         .map(|(name, _)| name.as_os_str())
         .collect();
-    let unknown = unknown(&Args::command(), environment);
-    let mut command = without(Args::command(), &empty);
+    let unknown = unknown(&command(), environment);
+    let mut command = without(self::command(), &empty);
     let mut words: Vec<OsString> = words.into_iter().collect();
     let mut tried = command.try_get_matches_from_mut(&words);
     if let Some(joined) = tried.as_ref().err().and_then(|error| with_value(error, &words)) {
         words = joined;
         tried = command.try_get_matches_from_mut(&words);
     }
-    let mut matches = tried.map_err(|error| with_tip(error, &words, &Args::command()))?;
+    let mut matches = tried.map_err(|error| with_tip(error, &words, &self::command()))?;
     let file = matches.get_one::<PathBuf>("config");
     // One that cannot be read is an error of the command, which comes later.
     if let Some(file) = file.and_then(|path| Settings::read(path).ok()) {
-        command = without(placed(Args::command(), &file), &empty);
+        command = without(placed(self::command(), &file), &empty);
         matches = command.try_get_matches_from_mut(&words)?;
     }
     if let Some((name, _)) = matches.subcommand()
@@ -49,6 +49,13 @@ pub(crate) fn parse(
         let what =
             format!("--{flag} belongs to a crawl; write it after `{name}` if it is meant for that");
         return Err(command.error(ErrorKind::ArgumentConflict, what));
+    }
+    if let Some(("pages", given)) = matches.subcommand()
+        && let Some(pages) = command.find_subcommand_mut("pages")
+        && let Some(flag) = without_effect(pages, given).map(str::to_owned)
+    {
+        let what = format!("--{flag} is about fetching: stored pages are read without it");
+        return Err(pages.error(ErrorKind::ArgumentConflict, what));
     }
     Ok((Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?, unknown))
 }
@@ -92,6 +99,56 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
             && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
     });
     given.filter_map(clap::Arg::get_long).next()
+}
+
+/// The settings that stored pages are read by; all others are about fetching.
+pub(crate) const OF_STORED_PAGES: [&str; 22] = [
+    "max_pages",
+    "max_bytes",
+    "time_limit",
+    "min_free_disk",
+    "include",
+    "exclude",
+    // Which pages ask this robot not to be indexed.
+    "user_agent",
+    "max_body",
+    "max_ratio",
+    "max_links",
+    "max_nesting",
+    "max_nodes",
+    "max_attributes",
+    "max_parse_time",
+    "max_url_length",
+    "distance",
+    "similarity",
+    "similarity_same_host",
+    "policy",
+    "recipe",
+    "no_warc",
+    "no_index",
+];
+
+/// Whether a flag of `crawl pages` is a setting that changes nothing there.
+fn is_without_effect(arg: &clap::Arg) -> bool {
+    let of_command = ["files", "data", "help", "version"].contains(&arg.get_id().as_str());
+    !of_command && !arg.is_global_set() && !OF_STORED_PAGES.contains(&arg.get_id().as_str())
+}
+
+/// A setting that `crawl pages` was given as a flag, and that changes nothing there.
+fn without_effect<'a>(pages: &'a Command, matches: &ArgMatches) -> Option<&'a str> {
+    let given = pages.get_arguments().filter(|arg| {
+        is_without_effect(arg)
+            && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+    });
+    given.filter_map(clap::Arg::get_long).next()
+}
+
+/// All that can be given. What changes nothing is named by no help: it may stand in a file or the
+/// environment, beside a crawl's.
+pub(crate) fn command() -> Command {
+    Args::command().mut_subcommand("pages", |pages| {
+        pages.mut_args(|arg| if is_without_effect(&arg) { arg.hide(true) } else { arg })
+    })
 }
 
 /// `--delay -1s` is a value that is wrong, not a flag that is unknown: written as `--delay=-1s`, what is
@@ -167,6 +224,8 @@ fn names(command: &Command, out: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args as _;
+
     use super::*;
     use crate::args;
 
@@ -190,6 +249,37 @@ mod tests {
     }
 
     #[test]
+    fn stored_pages_are_read_without_the_flags_of_fetching() {
+        let settings = Settings::augment_args(Command::new("crawl"));
+        let (mut taken, mut refused) = (0, 0);
+        for arg in settings.get_arguments() {
+            let (name, flag) = (arg.get_id().as_str(), arg.get_long().unwrap());
+            let choice = arg.get_possible_values().first().map(|value| value.get_name().to_owned());
+            // A number, a size, a time or a word.
+            let fits =
+                |value: &&str| given(&[&format!("--{flag}={value}"), "--seeds", "s"], &[]).is_ok();
+            let value =
+                choice.or_else(|| ["1", "1s", "true"].into_iter().find(fits).map(Into::into));
+            let words = ["pages", "x", &format!("--{flag}={}", value.unwrap())];
+            match given(&words, &[]) {
+                Ok(_) if OF_STORED_PAGES.contains(&name) => taken += 1,
+                Err(error) if !OF_STORED_PAGES.contains(&name) => {
+                    assert!(error.contains(flag) && error.contains("about fetching"), "{error}");
+                    refused += 1;
+                }
+                other => panic!("--{flag}: {other:?}"),
+            }
+        }
+        assert_eq!(taken, OF_STORED_PAGES.len());
+        assert!(refused > 20, "{refused}");
+        assert!(given(&["pages", "x"], &[("HAPAX_DELAY", "2s")]).is_ok());
+        let mut command = command();
+        let pages = command.find_subcommand_mut("pages").unwrap();
+        let help = pages.render_long_help().to_string();
+        assert!(help.contains("--max-pages") && !help.contains("--delay"), "{help}");
+    }
+
+    #[test]
     fn a_url_in_the_place_of_a_command_gets_a_tip() {
         for words in [&["https://a.example/"][..], &["-q", "seeds.txt"]] {
             let error = given(words, &[]).unwrap_err();
@@ -207,7 +297,8 @@ mod tests {
             (&["--delay", "-1s"][..], "is no time"),
             (&["--max-pages", "-1"], "whole number below 2^64"),
             (&["--seeds", "s.txt", "--max-bytes", "-5MiB"], "is no size"),
-            (&["pages", "x", "--concurrency", "-1"], "is no whole number from 1"),
+            (&["pages", "x", "--max-links", "-1"], "--max-links"),
+            (&["--concurrency", "-1"], "is no whole number from 1"),
             (&["find-all", "--distance", "-1"], "--distance"),
             (&["status", "--json", "-1"], "unexpected"),
             (&["status", "-1"], "unexpected argument '-1'"),

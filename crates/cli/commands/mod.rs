@@ -37,9 +37,9 @@ mod workers;
 use std::io::Write;
 
 use anyhow::Result;
-use clap::CommandFactory;
 
 use crate::args::{Args, Command, Duplicates};
+use crate::command_line::command;
 use crate::exit;
 use crate::settings::Settings;
 
@@ -110,12 +110,12 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters, &common),
         Some(Command::Completions { shell }) => {
             let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "crawl", &mut text);
+            clap_complete::generate(shell, &mut command(), "crawl", &mut text);
             print(&text)
         }
         Some(Command::Man) => {
             let mut text = Vec::new();
-            clap_mangen::Man::new(Args::command()).render(&mut text)?;
+            clap_mangen::Man::new(command()).render(&mut text)?;
             print(&text)
         }
     }

@@ -1,6 +1,8 @@
 //! `crawl pages`: stored pages through the same line.
 
-use std::fs::File;
+mod archive;
+mod revisits;
+
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,29 +10,26 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use bytes::Bytes;
-use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, http_parts, parse_time};
-use hapax_fetch::{Response, decode_bytes_within};
+use hapax_fetch::Response;
 use url::Url;
 
+use self::archive::{Refused, Source, holds_payload, page_of};
+use self::revisits::{MAX_WAITING, Revisit, Revisits};
 use super::input::{as_it_lies, head_and_whole, read_file, read_line, unpacked, within};
 use super::item::{Item, MAX_LINE};
 use super::stored_kind::{StoredKind, stored_kind};
 use crate::args::Common;
 use crate::crawl::{
-    Committer, Outcome, PageWork, Parts, Stats, Summary, Unread, check_settings, read_response,
+    Committer, Outcome, PageWork, Parts, Rules, RunLimits, Stats, Stop, Summary, Unread,
+    check_settings, read_response, way_on,
 };
 use crate::data::DataDir;
-use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
 use crate::output::{duration, escape, number};
 use crate::settings::Settings;
 
-/// Of a larger WARC record nothing is read, whatever `--max-body` is.
-const MAX_RECORD: u64 = 256 << 20;
-/// What a record may have beside a body: its head, and the sizes of chunks.
-const RECORD_ROOM: u64 = 1 << 20;
-
-/// Characters that are told of an address that is none.
-const MAX_TARGET: usize = 2048;
+/// Bytes of archives from pipes that are held, so that they can be read again.
+const MAX_PIPED: usize = 256 << 20;
 
 /// Pages that are extracted at a time, on all cores; committed in their order.
 const CHUNK: usize = 128;
@@ -61,15 +60,24 @@ pub(super) fn run(
     let stats = Arc::new(Stats::default());
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
     data.save(saved.seeds, &settings)?;
+    let ends = RunLimits::new(&settings, data.root(), &stats, None)?;
     let started = Instant::now();
     let limits = settings.page_limits()?;
     let mut line = Line {
         committer,
         limits,
         fetched: settings.limits()?,
+        rules: Rules::new(&settings, &[])?,
+        ends,
+        stats: Arc::clone(&stats),
+        stopped: None,
+        archives: Vec::new(),
+        piped: 0,
+        revisits: Revisits::new(MAX_WAITING),
         chunk: Vec::new(),
         waiting: 0,
         bad: 0,
+        told: 0,
         skipped: 0,
         left_out: 0,
         done: 0,
@@ -77,17 +85,21 @@ pub(super) fn run(
     };
     line.committer.apply_spool()?;
     for path in files {
+        if line.is_full()? {
+            break;
+        }
         line.path(path)?;
     }
+    line.revisits()?;
     line.flush()?;
     line.committer.apply_spool()?;
     line.committer.commit(true)?;
     let elapsed = line.committer.elapsed();
-    let Line { committer, bad, skipped, left_out, done, known, .. } = line;
+    let Line { committer, bad, skipped, left_out, done, known, stopped, .. } = line;
     committer.close()?;
     // That of a crawl knows of queues too, and is written by the next one.
     if !data.frontier().exists() {
-        let summary = Summary::of_pages(&stats, elapsed, data.root());
+        let summary = Summary::of_pages(&stats, stopped, elapsed, data.root());
         data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;
     }
     if !common.quiet {
@@ -115,6 +127,12 @@ pub(super) fn run(
             )))?;
         }
     }
+    if let Some(stop) = stopped {
+        let why = stop.words();
+        let (told, way) = (why.unwrap_or_default(), way_on(why));
+        crate::output::error(&anyhow::anyhow!("{told}: the rest was not read. {way}"));
+        return Ok(STOPPED);
+    }
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
 }
 
@@ -124,6 +142,7 @@ fn println(text: &str) -> io::Result<()> {
 }
 
 /// A page that waits for its turn.
+#[derive(Debug)]
 struct Stored {
     url: Url,
     response: Response,
@@ -136,10 +155,22 @@ struct Line {
     committer: Committer,
     limits: hapax_extract::Limits,
     fetched: hapax_fetch::Limits,
+    rules: Rules,
+    ends: RunLimits,
+    stats: Arc<Stats>,
+    /// A limit of the run is reached.
+    stopped: Option<Stop>,
+    /// What was read and can be read again.
+    archives: Vec<Source>,
+    /// Bytes of those that came through pipes.
+    piped: usize,
+    revisits: Revisits,
     chunk: Vec<Stored>,
     /// Bytes of the chunk.
     waiting: usize,
     bad: u64,
+    /// Messages about those.
+    told: u64,
     skipped: u64,
     /// Files of folders that are no pages.
     left_out: u64,
@@ -167,6 +198,9 @@ impl Line {
         };
         entries.sort();
         for entry in entries {
+            if self.is_full()? {
+                return Ok(());
+            }
             // A link to a folder could lead in a circle.
             if entry.is_dir() && !entry.is_symlink() {
                 self.folder(&entry)?;
@@ -189,9 +223,15 @@ impl Line {
             Err(error) => return self.report(path, &error.to_string()),
         };
         let content_type = match stored_kind(path, &head) {
-            StoredKind::Warc if path.is_file() => return self.warc(path, File::open(path)),
-            // Of a pipe nothing can be read twice.
-            StoredKind::Warc => return self.warc(path, as_it_lies(whole).map(io::Cursor::new)),
+            StoredKind::Warc if path.is_file() => {
+                return self.warc(path, Source::File(path.to_owned()));
+            }
+            StoredKind::Warc => {
+                return match as_it_lies(whole) {
+                    Ok(bytes) => self.warc(path, Source::Piped(bytes.into())),
+                    Err(error) => self.report(path, &error.to_string()),
+                };
+            }
             StoredKind::Lines => {
                 return match unpacked(BufReader::new(whole)) {
                     Ok(mut lines) => self.jsonl(&mut *lines, path),
@@ -209,119 +249,124 @@ impl Line {
         let Some(url) = url else { return self.report(path, "no path") };
         let time = std::fs::metadata(path).and_then(|meta| meta.modified());
         let response = response(&url, content_type, body);
-        self.add(url, response, time.unwrap_or_else(|_| SystemTime::now()), None)
+        let time = time.unwrap_or_else(|_| SystemTime::now());
+        self.add(Stored { url, response, time, title: None })
     }
 
-    fn warc(&mut self, path: &Path, file: io::Result<impl io::Read + io::Seek>) -> Result<()> {
-        let max_body = self.fetched.max_body;
-        let most = (max_body as u64).saturating_add(RECORD_ROOM).min(MAX_RECORD);
-        let reader = file.and_then(|file| Reader::new(file, most));
-        let mut reader = match reader {
-            Ok(reader) => reader,
+    /// An archive is one input, however much of it is damaged.
+    fn warc(&mut self, path: &Path, source: Source) -> Result<()> {
+        let records = match source.records(&self.fetched) {
+            Ok(records) => records,
             Err(error) => return self.report(path, &error.to_string()),
         };
-        loop {
-            let record = match reader.next_record() {
-                Ok(Some(record)) => record,
-                Ok(None) => return Ok(()),
+        let again = self.can_be_read_again(&source);
+        let mut damage: Option<String> = None;
+        for record in records {
+            let record = match record {
+                Ok(record) => record,
                 // What lies before the damage is used, and what lies behind it.
                 Err(error) => {
-                    self.report(path, &error.to_string())?;
-                    match reader.resync() {
-                        Ok(true) => continue,
-                        Ok(false) => return Ok(()),
-                        Err(error) => return self.report(path, &error.to_string()),
+                    let what = error.to_string();
+                    match &damage {
+                        None => self.report(path, &what)?,
+                        Some(told) if *told != what => self.tell(path, &what),
+                        Some(_) => {}
+                    }
+                    damage = Some(what);
+                    continue;
+                }
+            };
+            if self.is_full()? {
+                break;
+            }
+            match Revisit::of(&record) {
+                Some(Ok(revisit)) if again => self.revisits.wait(revisit),
+                Some(Ok(revisit)) => self.lost(&revisit.url)?,
+                Some(Err(refused)) => self.refuse(&refused)?,
+                None if holds_payload(&record) => match page_of(record, &self.fetched) {
+                    Ok(page) => self.add(page)?,
+                    Err(refused) => self.refuse(&refused)?,
+                },
+                None => {}
+            }
+        }
+        if again {
+            self.archives.push(source);
+        }
+        Ok(())
+    }
+
+    /// Whether there is room to keep what came through a pipe until all is read.
+    fn can_be_read_again(&mut self, source: &Source) -> bool {
+        let Source::Piped(bytes) = source else { return true };
+        let fits = self.piped + bytes.len() <= MAX_PIPED;
+        self.piped += if fits { bytes.len() } else { 0 };
+        fits
+    }
+
+    /// Gives those that have no payload of their own the one that they refer to.
+    fn revisits(&mut self) -> Result<()> {
+        let archives = std::mem::take(&mut self.archives);
+        let records = |line: &Self, source: &Source| {
+            // What is damaged was told when it was read first.
+            source.records(&line.fetched).ok().into_iter().flatten().flatten()
+        };
+        loop {
+            for source in &archives {
+                for record in records(self, source) {
+                    if self.revisits.is_empty() || self.is_full()? {
+                        break;
+                    }
+                    let waited = self.revisits.take(&record);
+                    if waited.is_empty() {
+                        continue;
+                    }
+                    let original = page_of(record, &self.fetched);
+                    for revisit in waited {
+                        match &original {
+                            Ok(original) => match revisit.page(original) {
+                                Ok(Some(page)) => self.add(page)?,
+                                Ok(None) => self.known += 1,
+                                Err(refused) => self.refuse(&refused)?,
+                            },
+                            Err(of) => self.skip(revisit.url.as_str(), of.reason, &of.detail)?,
+                        }
                     }
                 }
-            };
-            // Some tools store a page without its HTTP headers, as a resource.
-            let resource = match record.header("warc-type") {
-                Some("response") => false,
-                Some("resource") => true,
-                // Our own hold the whole response of a near-duplicate.
-                Some("revisit")
-                    if record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE) =>
-                {
-                    false
+            }
+            if self.stopped.is_some() {
+                return Ok(());
+            }
+            let (lost, again) = self.revisits.next_look();
+            for url in lost {
+                self.lost(&url)?;
+            }
+            if !again {
+                return Ok(());
+            }
+            for source in &archives {
+                let waiting = records(self, source).filter_map(|record| Revisit::of(&record)?.ok());
+                for revisit in waiting {
+                    self.revisits.wait(revisit);
                 }
-                _ => continue,
-            };
-            let time = record.header("warc-date").and_then(parse_time);
-            let time = time.unwrap_or_else(SystemTime::now);
-            let target = record.header("warc-target-uri").unwrap_or_default();
-            // Some writers put the address in angle brackets.
-            let target = target.trim_matches(['<', '>']);
-            let Ok(url) = Url::parse(target) else {
-                let target: String = target.chars().take(MAX_TARGET).collect();
-                self.skip(&target, "protocol", "the record names no address that can be read")?;
-                continue;
-            };
-            if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
-                // Look-ups of names, the archiver's own logs.
-                self.skip(url.as_str(), "protocol", "the record is of no page")?;
-                continue;
             }
-            if url.path() == "/robots.txt" {
-                // Other crawlers archive it with the pages.
-                self.skip(url.as_str(), "content-type", "rules for robots, no page")?;
-                continue;
-            }
-            // Its block was not read.
-            let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
-            if let Some(length) = length.filter(|length| *length > most) {
-                self.skip(url.as_str(), "too-large", &format!("a record of {length} bytes"))?;
-                continue;
-            }
-            let content_type = record.header("content-type").unwrap_or_default().to_owned();
-            let block = Bytes::from(record.block);
-            if resource {
-                if block.len() > max_body {
-                    self.skip(url.as_str(), "too-large", &format!("over {max_body} bytes"))?;
-                    continue;
-                }
-                let response = response(&url, &content_type, block);
-                self.add(url, response, time, None)?;
-                continue;
-            }
-            let Some((status, headers, raw)) = http_parts(&block) else {
-                self.skip(url.as_str(), "protocol", "the record holds no HTTP response")?;
-                continue;
-            };
-            // A part of the block, not a copy.
-            let raw = block.slice(block.len().saturating_sub(raw.len())..);
-            if status != 200 {
-                self.skip(url.as_str(), "http-other", &format!("status {status}"))?;
-                continue;
-            }
-            let header = |name: &str| {
-                let (_, value) = headers.iter().find(|(header, _)| header == name)?;
-                Some(String::from_utf8_lossy(value).into_owned())
-            };
-            let raw = match header("transfer-encoding").is_some_and(|t| t.contains("chunked")) {
-                true => dechunk(&raw).map_or(raw, Bytes::from),
-                false => raw,
-            };
-            if raw.len() > max_body {
-                self.skip(url.as_str(), "too-large", &format!("over {max_body} bytes"))?;
-                continue;
-            }
-            let encoding = header("content-encoding").unwrap_or_default();
-            let body = match decode_bytes_within(&raw, &encoding, &self.fetched) {
-                Ok(body) => body,
-                Err(error) => {
-                    self.skip(url.as_str(), error.reason(), &error.to_string())?;
-                    continue;
-                }
-            };
-            let mut response = Response::stored(url.clone(), status, headers, raw);
-            response.body = body;
-            self.add(url, response, time, None)?;
         }
+    }
+
+    fn lost(&mut self, url: &Url) -> Result<()> {
+        self.skip(
+            url.as_str(),
+            "revisit",
+            "the record that it refers to is nowhere in what was read",
+        )
     }
 
     fn jsonl(&mut self, mut input: &mut dyn BufRead, name: &Path) -> Result<()> {
         let mut number = 0u64;
         loop {
+            if self.is_full()? {
+                return Ok(());
+            }
             number += 1;
             let bytes = match read_line(&mut input, MAX_LINE) {
                 Ok(None) => return Ok(()),
@@ -341,26 +386,56 @@ impl Line {
             match item {
                 Ok((url, kind, body, title)) => {
                     let response = response(&url, &kind, body);
-                    self.add(url, response, SystemTime::now(), title)?;
+                    self.add(Stored { url, response, time: SystemTime::now(), title })?;
                 }
                 Err(what) => self.report(name, &format!("line {number}: {what}"))?,
             }
         }
     }
 
-    fn add(
-        &mut self,
-        url: Url,
-        response: Response,
-        time: SystemTime,
-        title: Option<String>,
-    ) -> Result<()> {
-        self.waiting += response.body.len() + response.raw.len();
-        self.chunk.push(Stored { url, response, time, title });
+    /// Takes a page in, unless the settings say that it is left out.
+    fn add(&mut self, page: Stored) -> Result<()> {
+        if let Some(reason) = self.rules.leaves_out(&page.url) {
+            return self.skip(page.url.as_str(), reason, "of stored pages");
+        }
+        if self.is_full_but_for(&page.url)? {
+            return Ok(());
+        }
+        if !self.knows(&page.url)? {
+            self.stats.read(page.response.raw.len());
+        }
+        self.waiting += page.response.body.len() + page.response.raw.len();
+        self.chunk.push(page);
         if self.chunk.len() >= CHUNK || self.waiting >= CHUNK_BYTES {
             self.flush()?;
         }
         Ok(())
+    }
+
+    /// Whether a limit of the run is reached, for a page that may be known.
+    fn is_full_but_for(&mut self, url: &Url) -> Result<bool> {
+        if self.stopped.is_none() && self.ends.reached(self.chunk.len() as u64).is_some() {
+            // What waits may be known, or no page.
+            self.flush()?;
+            self.stopped = match self.ends.reached(0) {
+                // To look at it again costs no page.
+                Some(stop) if stop.is_of_pages() && self.knows(url)? => None,
+                stop => stop,
+            };
+        }
+        Ok(self.stopped.is_some())
+    }
+
+    fn knows(&self, url: &Url) -> Result<bool> {
+        Ok(self.committer.store().id_of(url.as_str().as_bytes())?.is_some())
+    }
+
+    /// Whether a limit has ended the run, or one of time or disk does so now.
+    fn is_full(&mut self) -> Result<bool> {
+        if self.stopped.is_none() {
+            self.stopped = self.ends.reached(0).filter(|stop| !stop.is_of_pages());
+        }
+        Ok(self.stopped.is_some())
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -423,6 +498,10 @@ impl Line {
         Ok(())
     }
 
+    fn refuse(&mut self, refused: &Refused) -> Result<()> {
+        self.skip(&refused.url, refused.reason, &refused.detail)
+    }
+
     fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
         self.skipped += 1;
         self.committer.skip(url, reason, detail)
@@ -430,11 +509,16 @@ impl Line {
 
     fn report(&mut self, path: &Path, what: &str) -> Result<()> {
         self.bad += 1;
+        self.tell(path, what);
+        Ok(())
+    }
+
+    fn tell(&mut self, path: &Path, what: &str) {
+        self.told += 1;
         let message = format!("{}: {what}", path.display());
-        if io::stderr().is_terminal() || self.bad <= 100 {
+        if io::stderr().is_terminal() || self.told <= 100 {
             crate::output::error(&anyhow::anyhow!(escape(&message)));
         }
-        Ok(())
     }
 }
 
@@ -448,39 +532,10 @@ fn response(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
     Response::stored(url.clone(), 200, headers, body)
 }
 
-/// Undoes chunked transfer coding, which some crawlers leave in their records.
-fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
-    loop {
-        let end = rest.iter().position(|&b| b == b'\n')?;
-        let line = std::str::from_utf8(rest.get(..end)?).ok()?;
-        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
-        rest = rest.get(end + 1..)?;
-        if size == 0 {
-            return Some(body);
-        }
-        body.extend_from_slice(rest.get(..size)?);
-        rest = rest.get(size..)?;
-        rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"))?;
-    }
-}
-
 /// Reads a file named in a JSON line.
 pub(super) fn read_named(path: &str) -> Result<Vec<u8>, String> {
     read_file(Path::new(path)).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("{path}: no such file"),
         _ => format!("{path}: {error}"),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn chunks_are_joined_and_cut_ones_refused() {
-        assert_eq!(dechunk(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap(), b"abcde");
-        assert_eq!(dechunk(b"3\r\nab"), None);
-        assert_eq!(dechunk(b"zz\r\n"), None);
-    }
 }

@@ -39,7 +39,7 @@ pub(crate) use log::{Discarded, DiscardedOf, Skipped};
 pub(crate) use page::{PageWork, Unread, read_response};
 pub(crate) use recrawl::host_pages;
 pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
-pub(crate) use rules::{Rules, depth_of, names_host};
+pub(crate) use rules::{Rules, RunLimits, depth_of, names_host};
 pub(crate) use run::{Job, check_settings, crawl};
 pub(crate) use seeds::read_seeds;
 #[cfg(not(feature = "cluster"))]
@@ -47,5 +47,5 @@ pub(crate) use shared::WITHOUT;
 #[cfg(feature = "cluster")]
 pub(crate) use shared::connect;
 pub(crate) use stats::Stats;
-pub(crate) use summary::{Summary, print as print_summary, print_hosts};
+pub(crate) use summary::{Stop, Summary, print as print_summary, print_hosts, way_on};
 pub(crate) use texts::{stored_page, stored_text};

@@ -88,6 +88,15 @@ impl Rules {
         self.scope.read().unwrap_or_else(PoisonError::into_inner).contains(url)
     }
 
+    /// The pattern that leaves out a page that is there already: no scope and no depth are said of it.
+    pub(crate) fn leaves_out(&self, url: &Url) -> Option<&'static str> {
+        if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str())) {
+            Some("include")
+        } else {
+            self.exclude.is_match(url.as_str()).then_some("exclude")
+        }
+    }
+
     /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`
     /// for what is no web address at all. What is to be included is said of links: seeds, at depth 0,
     /// are where those are found.
@@ -150,7 +159,7 @@ pub(crate) fn names_host(hosts: &[String], url: &Url) -> bool {
 
 /// Limits of the whole run.
 #[derive(Debug)]
-pub(super) struct RunLimits {
+pub(crate) struct RunLimits {
     max_pages: u64,
     is_recrawl: bool,
     max_bytes: u64,
@@ -164,7 +173,7 @@ pub(super) struct RunLimits {
 
 impl RunLimits {
     /// A recrawl counts the pages that it looks at, beyond those of `before`.
-    pub(super) fn new(
+    pub(crate) fn new(
         settings: &Settings,
         data: &Path,
         stats: &Arc<Stats>,
@@ -192,7 +201,8 @@ impl RunLimits {
         })
     }
 
-    pub(super) fn reached(&self, active: u64) -> Option<Stop> {
+    /// The limit that is reached, with so many pages under way.
+    pub(crate) fn reached(&self, active: u64) -> Option<Stop> {
         let pages =
             if self.is_recrawl { self.stats.looked_at() } else { self.stats.pages().fetched };
         if self.stats.received.load(Relaxed) >= self.max_bytes {

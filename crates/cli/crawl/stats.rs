@@ -212,6 +212,11 @@ impl Stats {
         }
     }
 
+    /// A body that was read from a file.
+    pub(crate) fn read(&self, bytes: usize) {
+        self.received.fetch_add(bytes as u64, Relaxed);
+    }
+
     pub(crate) fn response(&self, bytes: usize, of_page: bool) {
         self.responses.fetch_add(1, Relaxed);
         self.answers.fetch_add(u64::from(of_page), Relaxed);

@@ -15,7 +15,7 @@ use crate::output::{bytes, duration, escape, number, shell_path};
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// Not ended yet: what a killed run leaves behind.
     Running,
     Complete,
@@ -25,6 +25,29 @@ pub(super) enum Stop {
     Disk,
     Signal,
     Write,
+}
+
+impl Stop {
+    /// Why a crawl is not complete.
+    pub(crate) const fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Complete => None,
+            Self::Running => {
+                Some("the last run did not end properly: it was killed, or power was lost")
+            }
+            Self::MaxPages => Some("--max-pages is reached"),
+            Self::MaxBytes => Some("--max-bytes is reached"),
+            Self::TimeLimit => Some("--time-limit is reached"),
+            Self::Disk => Some("less of the disk is free than --min-free-disk asks for"),
+            Self::Signal => Some("interrupted"),
+            Self::Write => Some("could not write"),
+        }
+    }
+
+    /// Whether further pages would be too many, and nothing else.
+    pub(crate) const fn is_of_pages(self) -> bool {
+        matches!(self, Self::MaxPages)
+    }
 }
 
 /// summary.json.
@@ -93,22 +116,10 @@ impl Summary {
         elapsed: Duration,
         data: &Path,
     ) -> Self {
-        let stopped = match stop {
-            Stop::Complete => None,
-            Stop::Running => {
-                Some("the last run did not end properly: it was killed, or power was lost")
-            }
-            Stop::MaxPages => Some("--max-pages is reached"),
-            Stop::MaxBytes => Some("--max-bytes is reached"),
-            Stop::TimeLimit => Some("--time-limit is reached"),
-            Stop::Disk => Some("less of the disk is free than --min-free-disk asks for"),
-            Stop::Signal => Some("interrupted"),
-            Stop::Write => Some("could not write"),
-        };
         Self {
             time: hapax_fetch::warc::format_time(SystemTime::now()),
             complete: stop == Stop::Complete && counts.deferred == 0,
-            stopped: stopped.map(str::to_owned),
+            stopped: stop.words().map(str::to_owned),
             pages: stats.pages(),
             skipped: stats.skipped(),
             known_urls: counts.known,
@@ -124,8 +135,14 @@ impl Summary {
     }
 
     /// Of pages that were not fetched but read.
-    pub(crate) fn of_pages(stats: &Stats, elapsed: Duration, data: &Path) -> Self {
-        Self::new(stats, Counts::default(), Stop::Complete, elapsed, data)
+    pub(crate) fn of_pages(
+        stats: &Stats,
+        stopped: Option<Stop>,
+        elapsed: Duration,
+        data: &Path,
+    ) -> Self {
+        let stop = stopped.unwrap_or(Stop::Complete);
+        Self::new(stats, Counts::default(), stop, elapsed, data)
     }
 
     /// Both together, of two data directories; of workers of one crawl each knows all queues.
@@ -256,13 +273,15 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
     writeln!(out, "  what was skipped   {}", shell_path(&root.join("skipped.jsonl")))?;
     if summary.stopped.is_some() && !running {
-        let limit = summary.stopped.as_deref().and_then(|why| why.strip_suffix(" is reached"));
-        match limit.filter(|limit| *limit != "--time-limit") {
-            Some(limit) => {
-                writeln!(out, "\n  Run it again with a larger {limit}, or {limit} none, to go on.")?
-            }
-            None => writeln!(out, "\n  Run the same command again to go on.")?,
-        }
+        writeln!(out, "\n  {}", way_on(summary.stopped.as_deref()))?;
     }
     Ok(())
+}
+/// How a job that stopped for this reason goes on.
+pub(crate) fn way_on(stopped: Option<&str>) -> String {
+    let limit = stopped.and_then(|why| why.strip_suffix(" is reached"));
+    match limit.filter(|limit| *limit != "--time-limit") {
+        Some(limit) => format!("Run it again with a larger {limit}, or {limit} none, to go on."),
+        None => "Run the same command again to go on.".to_owned(),
+    }
 }

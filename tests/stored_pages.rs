@@ -1,0 +1,212 @@
+//! `crawl pages`: pages whose payload lies in another record, limits, and what another program archived.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use crate::archives::{answer, gzip, page, record};
+use crate::fetching::article;
+use crate::support::{Bench, Server, code, crawl, html, prose, say, text, write};
+
+/// `crawl pages FILES FLAGS --data ...`.
+fn pages(bench: &Bench, files: &[&Path], flags: &[&str]) -> Output {
+    crawl().arg("pages").args(files).args(flags).arg("--data").arg(bench.data()).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+fn skipped(bench: &Bench) -> Vec<(String, String)> {
+    let field = |line: &serde_json::Value, name: &str| line[name].as_str().unwrap().to_owned();
+    bench.log("skipped.jsonl").iter().map(|l| (field(l, "url"), field(l, "reason"))).collect()
+}
+
+/// A record without payload, with these headers beside the usual ones.
+fn revisit(target: &str, headers: &str) -> Vec<u8> {
+    let block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    let record = record("revisit", target, "application/http; msgtype=response", block);
+    let profile = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+    let more = format!("WARC/1.1\r\nWARC-Profile: {profile}\r\n{headers}");
+    [more.as_bytes(), record.strip_prefix(b"WARC/1.0\r\n").unwrap()].concat()
+}
+
+#[test]
+fn a_copy_in_our_own_archive_is_a_duplicate_again() {
+    let copy = || html(format!("<title>Twice</title><p>{}</p>", prose(2, 12)));
+    let server = Server::start(HashMap::from([
+        (
+            "/".to_owned(),
+            html(format!("<p>{}</p><a href=/one>o</a><a href=/two>t</a>", prose(1, 12))),
+        ),
+        ("/one".to_owned(), copy()),
+        ("/two".to_owned(), copy()),
+    ]));
+    let (first, second) = (Bench::new(), Bench::new());
+    assert_eq!(code(&first.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let archive = first.data().join("pages");
+    let output = pages(&second, &[&archive], &[]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let pair = |bench: &Bench| {
+        let log = bench.log("discarded.jsonl");
+        assert_eq!(log.len(), 1, "{log:?}");
+        (log[0]["kind"].clone(), log[0]["url"].clone(), log[0]["of"]["url"].clone())
+    };
+    assert_eq!(pair(&second), pair(&first));
+    assert_eq!(pair(&second).0, "exact");
+    assert_eq!(skipped(&second), []);
+    // The same through a pipe, of which nothing can be read twice.
+    let piped = Bench::new();
+    let file = std::fs::File::open(archive.join("pages-00001.warc.gz")).unwrap();
+    let mut cat = Command::new("cat").stdin(file).stdout(Stdio::piped()).spawn().unwrap();
+    let run = crawl()
+        .args(["pages", "/dev/stdin", "--data"])
+        .arg(piped.data())
+        .stdin(cat.stdout.take().unwrap())
+        .output()
+        .unwrap();
+    cat.wait().unwrap();
+    assert_eq!(code(&run), 0, "{}", said(&run));
+    assert_eq!(pair(&piped), pair(&first));
+}
+
+#[test]
+fn a_payload_is_found_in_whatever_file_it_lies_and_what_has_none_is_named() {
+    let bench = Bench::new();
+    let [early, middle, late] = ["1.warc", "2.warc.gz", "3.warc"].map(|name| bench.path(name));
+    let refers = |url: &str| {
+        format!("WARC-Refers-To-Target-URI: {url}\r\nWARC-Refers-To-Date: 2024-05-06T07:08:09Z\r\n")
+    };
+    let of_one = refers("http://a.example/1");
+    write(&early, revisit("http://b.example/before", &of_one));
+    let gone = b"HTTP/1.1 404 Not Found\r\n\r\nno";
+    let records = [
+        answer("http://a.example/1", "", &page(1)),
+        answer("http://a.example/2", "", &page(2)),
+        record("response", "http://a.example/gone", "application/http; msgtype=response", gone),
+    ];
+    write(&middle, records.iter().flat_map(|record| gzip(record)).collect::<Vec<u8>>());
+    let records = [
+        revisit("http://b.example/behind", &of_one),
+        revisit("http://a.example/1", &of_one),
+        revisit("http://b.example/lost", &refers("http://a.example/elsewhere")),
+        revisit("http://b.example/gone", &refers("http://a.example/gone")),
+        revisit("dns:b.example", &of_one),
+        answer("http://a.example/3", "", &page(3)),
+    ];
+    write(&late, records.concat());
+    let output = pages(&bench, &[&early, &middle, &late], &[]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    assert_eq!(bench.summary()["pages"]["indexed"], 3, "{}", said(&output));
+    let log = bench.log("discarded.jsonl");
+    let mut copies: Vec<_> = log.iter().map(|l| (&l["url"], &l["of"]["url"])).collect();
+    copies.sort_by_key(|(url, _)| url.to_string());
+    let one = &serde_json::json!("http://a.example/1");
+    let [before, behind] =
+        ["http://b.example/before", "http://b.example/behind"].map(serde_json::Value::from);
+    assert_eq!(copies, [(&before, one), (&behind, one)]);
+    let mut skipped = skipped(&bench);
+    skipped.sort();
+    let expected = [
+        ("dns:b.example", "protocol"),
+        ("http://a.example/gone", "http-other"),
+        ("http://b.example/gone", "http-other"),
+        ("http://b.example/lost", "revisit"),
+    ];
+    assert_eq!(skipped, expected.map(|(url, reason)| (url.to_owned(), reason.to_owned())));
+    assert!(text(&output.stdout).contains("known before             1"), "{}", said(&output));
+}
+
+#[test]
+fn an_archive_that_is_cut_is_one_bad_input() {
+    let records: Vec<Vec<u8>> =
+        (1..4).map(|n| answer(&format!("http://a.example/{n}"), "", &page(n))).collect();
+    let packed: Vec<u8> = records.iter().flat_map(|record| gzip(record)).collect();
+    for (name, whole) in [("cut.warc.gz", packed), ("cut.warc", records.concat())] {
+        for left in [whole.len() - 300, whole.len() - 30] {
+            let bench = Bench::new();
+            let path = bench.path(name);
+            write(&path, &whole[..left]);
+            let output = pages(&bench, &[&path], &[]);
+            let said = said(&output);
+            assert_eq!(code(&output), 7, "{said}");
+            assert!(said.contains("bad inputs               1"), "{name} {left}: {said}");
+            assert_eq!(text(&output.stderr).matches(name).count(), 1, "{said}");
+            assert_eq!(bench.summary()["pages"]["indexed"], 2, "{said}");
+        }
+    }
+}
+
+#[test]
+fn limits_end_the_reading_of_stored_pages_and_patterns_leave_some_out() {
+    let bench = Bench::new();
+    let [archive, lines] = ["a.warc", "b.jsonl"].map(|name| bench.path(name));
+    let answers = (1..7).map(|n| answer(&format!("http://a.example/{n}"), "", &page(n)));
+    write(&archive, answers.collect::<Vec<_>>().concat());
+    let line = serde_json::json!({"id": "http://a.example/line", "text": prose(9, 12)});
+    write(&lines, format!("{line}\n"));
+    let files: [&Path; 2] = [&archive, &lines];
+    let fetched = |bench: &Bench| bench.summary()["pages"]["fetched"].as_u64().unwrap();
+    let run = |flags: &[&str], expected: i32, count: u64| {
+        let output = pages(&bench, &files, flags);
+        assert_eq!(code(&output), expected, "{flags:?}: {}", said(&output));
+        assert_eq!(fetched(&bench), count, "{flags:?}: {}", said(&output));
+        said(&output)
+    };
+    let said_at_limit = run(&["--max-pages", "2"], 3, 2);
+    assert!(said_at_limit.contains("a larger --max-pages, or --max-pages none"), "{said_at_limit}");
+    assert_eq!(bench.summary()["complete"], false);
+    assert_eq!(bench.summary()["stopped"], "--max-pages is reached");
+    // What is known already counts once, so that it goes on behind it.
+    run(&["--max-pages", "4"], 3, 4);
+    run(&["--max-pages", "none", "--time-limit", "0"], 3, 4);
+    run(&["--time-limit", "none", "--max-bytes", "1"], 3, 5);
+    run(&["--max-bytes", "none", "--exclude", "/6$", "--exclude", "line"], 0, 5);
+    run(&["--exclude", "", "--include", "/6$"], 0, 6);
+    run(&["--include", "", "--max-pages", "7"], 0, 7);
+    assert_eq!(bench.summary()["complete"], true);
+    run(&[], 0, 7);
+    let mut left_out = skipped(&bench);
+    left_out.sort();
+    left_out.dedup();
+    let expected = [("line", "exclude"), ("line", "include"), ("6", "exclude")];
+    for (url, reason) in expected {
+        let one = (format!("http://a.example/{url}"), reason.to_owned());
+        assert!(left_out.contains(&one), "{one:?}: {left_out:?}");
+    }
+}
+
+#[test]
+fn an_archive_that_wget_wrote_gives_its_pages() {
+    let there = Command::new("wget").arg("--version").stdout(Stdio::null()).status();
+    if !there.is_ok_and(|status| status.success()) {
+        say("SKIPPED: no wget here, so no archive of its own was read (Debian: wget)");
+        return;
+    }
+    let links = "<a href=/one>o</a><a href=/two>t</a><a href=/copy>c</a><a href=/none>n</a>";
+    let server = Server::start(HashMap::from([
+        ("/".to_owned(), html(format!("<p>{}</p>{links}", prose(1, 12)))),
+        ("/one".to_owned(), article(2)),
+        ("/two".to_owned(), article(3)),
+        ("/copy".to_owned(), article(3)),
+    ]));
+    for packed in [true, false] {
+        let bench = Bench::new();
+        let run = Command::new("wget")
+            .args(["--no-config", "--no-proxy", "--quiet", "--recursive", "--level", "1"])
+            .args(["--tries", "1", "--warc-file", "archive"])
+            .args((!packed).then_some("--no-warc-compression"))
+            .arg(server.url("/"))
+            .current_dir(bench.path(""))
+            .output()
+            .unwrap();
+        let archive = bench.path(if packed { "archive.warc.gz" } else { "archive.warc" });
+        assert!(archive.exists(), "{}", said(&run));
+        let output = pages(&bench, &[&archive], &[]);
+        assert_eq!(code(&output), 0, "{}", said(&output));
+        assert_eq!(bench.summary()["pages"]["indexed"], 3, "{}", said(&output));
+        let log = bench.log("discarded.jsonl");
+        assert_eq!((log.len(), &log[0]["kind"]), (1, &"exact".into()), "{log:?}");
+        assert!(skipped(&bench).contains(&(server.url("/none"), "http-other".to_owned())));
+    }
+}
