@@ -392,3 +392,23 @@ fn redirects_that_lead_round_are_no_aliases_of_each_other() {
     assert_eq!(bench.summary()["pages"]["alias"], 4, "{}", bench.summary());
     bench.checked();
 }
+
+#[test]
+fn the_longest_waits_that_are_kept_are_settings() {
+    let (server, _) = site(|path, _| match path {
+        "/robots.txt" => Page { body: b"User-agent: *\nCrawl-delay: 1\n".to_vec(), ..html("") },
+        "/busy" => {
+            Page { status: "503 Busy", headers: "Retry-After: 5\r\n".into(), body: Vec::new() }
+        }
+        _ => article(1),
+    });
+    let (short, long) = (Bench::new(), Bench::new());
+    let output = short.crawl(&[server.url("/")], &["--max-crawl-delay", "900ms"]);
+    assert_eq!((code(&output), reasons(&short, "crawl-delay")), (4, 1), "{}", text(&output.stderr));
+    assert!(server.asked().is_empty());
+    let why = short.run(&["explain", &server.url("/")]);
+    assert!(why.contains("skipped: crawl-delay"), "{why}");
+    let flags = ["--max-crawl-delay", "1s", "--max-retry-after", "4s"];
+    long.crawl(&[server.url("/busy")], &flags);
+    assert_eq!((server.asked().len(), reasons(&long, "retry-after")), (1, 1), "once, and no wait");
+}

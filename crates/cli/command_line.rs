@@ -102,7 +102,7 @@ fn misplaced<'a>(command: &'a Command, matches: &ArgMatches) -> Option<&'a str> 
 }
 
 /// The settings that stored pages are read by; all others are about fetching.
-pub(crate) const OF_STORED_PAGES: [&str; 22] = [
+pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "max_pages",
     "max_bytes",
     "time_limit",
@@ -113,6 +113,7 @@ pub(crate) const OF_STORED_PAGES: [&str; 22] = [
     "user_agent",
     "max_body",
     "max_ratio",
+    "max_encodings",
     "max_links",
     "max_nesting",
     "max_nodes",
@@ -258,8 +259,9 @@ mod tests {
             // A number, a size, a time or a word.
             let fits =
                 |value: &&str| given(&[&format!("--{flag}={value}"), "--seeds", "s"], &[]).is_ok();
-            let value =
-                choice.or_else(|| ["1", "1s", "true"].into_iter().find(fits).map(Into::into));
+            let value = choice.or_else(|| {
+                ["1", "1s", "true", "2000..2030"].into_iter().find(fits).map(Into::into)
+            });
             let words = ["pages", "x", &format!("--{flag}={}", value.unwrap())];
             match given(&words, &[]) {
                 Ok(_) if OF_STORED_PAGES.contains(&name) => taken += 1,
@@ -382,6 +384,7 @@ mod tests {
             "IGNORE_ROBOTS",
             "INCLUDE",
             "INSECURE",
+            "PORTS",
         ];
         assert_eq!(kept, lists.map(|name| format!("{OURS}{name}")));
     }

@@ -1,44 +1,165 @@
-//! The limits of what comes from the web, by the settings.
+//! The limits of what comes from the web, by the settings. What makes no sense is refused here, whether a
+//! flag, the environment or a file says it.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use anyhow::Result;
 use hapax_fetch::SitemapLimits;
 use hapax_frontier::UrlLimits;
 
+use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 use crate::units::{parse_duration, parse_size};
 
-fn size(text: Option<&str>, default: usize) -> Result<usize> {
-    let bytes = text.map(parse_size).transpose()?;
-    Ok(bytes.map_or(default, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)))
+/// A host that fails is left alone for ten times the delay at first, but within these.
+const SHORTEST_BREAK: Duration = Duration::from_millis(200);
+const LONGEST_BREAK: Duration = Duration::from_secs(60);
+
+/// A number within what makes sense.
+fn number<T>(flag: &str, given: Option<T>, default: T, within: RangeInclusive<T>) -> Result<T>
+where
+    T: PartialOrd + Display,
+{
+    match given {
+        Some(given) if !within.contains(&given) => {
+            Err(refused(flag, given, within.start(), within.end()))
+        }
+        given => Ok(given.unwrap_or(default)),
+    }
+}
+
+/// As [`number`], of bytes.
+fn size(flag: &str, given: Option<&str>, default: usize, within: [&str; 2]) -> Result<usize> {
+    let Some(given) = given else { return Ok(default) };
+    let [least, most] = within;
+    let bytes = parse_size(given)?;
+    if bytes < parse_size(least)? || bytes > parse_size(most)? {
+        return Err(refused(flag, given, least, most));
+    }
+    Ok(usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// As [`number`], of time.
+fn time(flag: &str, given: Option<&str>, default: Duration, within: [&str; 2]) -> Result<Duration> {
+    let Some(given) = given else { return Ok(default) };
+    let [least, most] = within;
+    let time = parse_duration(given)?;
+    if time < parse_duration(least)? || time > parse_duration(most)? {
+        return Err(refused(flag, given, least, most));
+    }
+    Ok(time)
+}
+
+fn refused(
+    flag: &str,
+    given: impl Display,
+    least: impl Display,
+    most: impl Display,
+) -> anyhow::Error {
+    coded(USAGE, format!("--{flag} {given}: {least} to {most} are possible"))
+}
+
+/// How long strangers are waited for.
+#[derive(Clone, Debug)]
+pub(crate) struct Patience {
+    /// robots.txt asks for a longer pause: the host is skipped.
+    pub(crate) max_crawl_delay: Duration,
+    /// A Retry-After beyond this is not waited for in this run.
+    pub(crate) max_retry_after: Duration,
+    /// A lease that has waited so long for its server no longer counts among those at a time.
+    pub(crate) aside_after: Duration,
+    /// For each lease at a time, so many stand aside at most: with them grow sockets, and the beginnings
+    /// of bodies, up to 1 MiB each. Larger bodies, trees and what waits for the commit thread have
+    /// budgets of their own.
+    pub(crate) aside_factor: usize,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            max_crawl_delay: Duration::from_secs(30),
+            max_retry_after: Duration::from_secs(300),
+            aside_after: Duration::from_secs(2),
+            aside_factor: 3,
+        }
+    }
+}
+
+/// When the pages of a pattern of URLs repeat.
+#[derive(Clone, Debug)]
+pub(crate) struct Dust {
+    /// So many of them were seen.
+    pub(crate) pages: u64,
+    /// And such a share of them were duplicates.
+    pub(crate) share: f64,
+}
+
+impl Default for Dust {
+    fn default() -> Self {
+        Self { pages: 200, share: 0.95 }
+    }
 }
 
 impl Settings {
     /// Limits of each request.
     pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
         let default = hapax_fetch::Limits::default();
-        let time =
-            |text: &Option<String>, default| text.as_deref().map_or(Ok(default), parse_duration);
+        let wait = |flag: &str, text: &Option<String>, default| {
+            time(flag, text.as_deref(), default, ["1ms", "1d"])
+        };
+        let bytes = |flag: &str, text: &Option<String>, default, least| {
+            size(flag, text.as_deref(), default, [least, "1TiB"])
+        };
+        let count = |flag: &str, given, default, least, most| {
+            number(flag, given, default, RangeInclusive::new(least, most))
+        };
+        let idle = self.max_idle_connections;
+        let (large, waiting) = (self.large_bodies, self.waiting_bodies);
         Ok(hapax_fetch::Limits {
-            connect_timeout: time(&self.connect_timeout, default.connect_timeout)?,
-            read_timeout: time(&self.read_timeout, default.read_timeout)?,
-            total_timeout: time(&self.request_timeout, default.total_timeout)?,
-            max_body: size(self.max_body.as_deref(), default.max_body)?,
-            max_ratio: self.max_ratio.unwrap_or(default.max_ratio),
-            max_idle_connections: self.max_idle_connections.unwrap_or(default.max_idle_connections),
-            max_unwanted: size(self.max_unwanted.as_deref(), default.max_unwanted)?,
-            max_headers: size(self.max_headers.as_deref(), default.max_headers)?,
-            min_rate: size(self.min_rate.as_deref(), default.min_rate)?,
-            max_robots: size(self.max_robots.as_deref(), default.max_robots)?,
-            ..default
+            max_body: bytes("max-body", &self.max_body, default.max_body, "1B")?,
+            max_ratio: count("max-ratio", self.max_ratio, default.max_ratio, 1, 1_000_000)?,
+            max_encodings: count(
+                "max-encodings",
+                self.max_encodings,
+                default.max_encodings,
+                1,
+                16,
+            )?,
+            max_robots: bytes("max-robots", &self.max_robots, default.max_robots, "1KiB")?,
+            max_unwanted: bytes("max-unwanted", &self.max_unwanted, default.max_unwanted, "0B")?,
+            max_headers: bytes("max-headers", &self.max_headers, default.max_headers, "256B")?,
+            large_bodies: count("large-bodies", large, default.large_bodies, 1, 65_536)?,
+            waiting_bodies: count("waiting-bodies", waiting, default.waiting_bodies, 0, 65_536)?,
+            max_idle_connections: count(
+                "max-idle-connections",
+                idle,
+                default.max_idle_connections,
+                0,
+                1_000_000,
+            )?,
+            dns_timeout: wait("dns-timeout", &self.dns_timeout, default.dns_timeout)?,
+            connect_timeout: wait(
+                "connect-timeout",
+                &self.connect_timeout,
+                default.connect_timeout,
+            )?,
+            read_timeout: wait("read-timeout", &self.read_timeout, default.read_timeout)?,
+            total_timeout: wait("request-timeout", &self.request_timeout, default.total_timeout)?,
+            min_rate: bytes("min-rate", &self.min_rate, default.min_rate, "0B")?,
+            large_rate: bytes("large-rate", &self.large_rate, default.large_rate, "0B")?,
+            slow_after: wait("slow-after", &self.slow_after, default.slow_after)?,
         })
     }
 
     /// Limits of each sitemap.
     pub(crate) fn sitemap_limits(&self) -> Result<SitemapLimits> {
         let default = SitemapLimits::default();
+        let (bytes, urls) = (self.max_sitemap.as_deref(), self.max_sitemap_urls);
         Ok(SitemapLimits {
-            max_bytes: size(self.max_sitemap.as_deref(), default.max_bytes)?,
-            max_urls: self.max_sitemap_urls.unwrap_or(default.max_urls),
+            max_bytes: size("max-sitemap", bytes, default.max_bytes, ["1KiB", "1GiB"])?,
+            max_urls: number("max-sitemap-urls", urls, default.max_urls, 0..=10_000_000)?,
             ..default
         })
     }
@@ -47,33 +168,107 @@ impl Settings {
     pub(crate) fn page_limits(&self) -> Result<hapax_extract::Limits> {
         let default = hapax_extract::Limits::default();
         let parse = hapax_extract::ParseLimits::default();
-        let url_bytes = self.max_url_length.unwrap_or(default.max_url_bytes);
-        let max_time = self.max_parse_time.as_deref().map(parse_duration).transpose()?;
+        let (attributes, most_time) = (self.max_attributes, self.max_parse_time.as_deref());
         Ok(hapax_extract::Limits {
-            max_links: self.max_links.unwrap_or(default.max_links),
+            max_links: number("max-links", self.max_links, default.max_links, 0..=10_000_000)?,
             // Twice that of the frontier, which says of a URL that is too long that it was left out.
-            max_url_bytes: url_bytes.saturating_mul(2),
+            max_url_bytes: self.url_limits()?.max_length.saturating_mul(2),
             agent: self.agent().1,
             parse: hapax_extract::ParseLimits {
-                max_depth: self.max_nesting.unwrap_or(parse.max_depth),
-                max_nodes: self.max_nodes.unwrap_or(parse.max_nodes),
-                max_attributes: self.max_attributes.unwrap_or(parse.max_attributes),
-                max_time: max_time.unwrap_or(parse.max_time),
+                max_depth: number("max-nesting", self.max_nesting, parse.max_depth, 16..=65_536)?,
+                max_nodes: number("max-nodes", self.max_nodes, parse.max_nodes, 100..=100_000_000)?,
+                max_attributes: number(
+                    "max-attributes",
+                    attributes,
+                    parse.max_attributes,
+                    1..=65_536,
+                )?,
+                max_time: time("max-parse-time", most_time, parse.max_time, ["1ms", "1h"])?,
             },
             ..default
         })
     }
 
     /// Limits of each URL.
-    pub(crate) fn url_limits(&self) -> UrlLimits {
+    pub(crate) fn url_limits(&self) -> Result<UrlLimits> {
         let default = UrlLimits::default();
-        UrlLimits {
-            max_length: self.max_url_length.unwrap_or(default.max_length),
-            max_segments: self.max_url_segments.unwrap_or(default.max_segments),
-            max_parameters: self.max_url_parameters.unwrap_or(default.max_parameters),
-            max_repeated_segment: self.max_repeated_segment.unwrap_or(default.max_repeated_segment),
+        let count = |flag: &str, given, default, least| {
+            number(flag, given, default, RangeInclusive::new(least, 65_536))
+        };
+        let (length, segments) = (self.max_url_length, self.max_url_segments);
+        let (parameters, repeated) = (self.max_url_parameters, self.max_repeated_segment);
+        Ok(UrlLimits {
+            // Twice as many bytes are still a key that the stores take.
+            max_length: number("max-url-length", length, default.max_length, 16..=32_000)?,
+            max_segments: count("max-url-segments", segments, default.max_segments, 1)?,
+            max_parameters: count("max-url-parameters", parameters, default.max_parameters, 0)?,
+            max_repeated_segment: count(
+                "max-repeated-segment",
+                repeated,
+                default.max_repeated_segment,
+                1,
+            )?,
+            years: self.url_years.as_deref().map_or(Ok(default.years), years)?,
             sort_query: self.sort_query == Some(true),
-            ..default
-        }
+        })
+    }
+
+    /// When hosts and addresses may be asked.
+    pub(crate) fn politeness(&self) -> Result<hapax_frontier::Options> {
+        let default = hapax_frontier::Options::default();
+        let delay = self.delay()?;
+        let pause = |flag: &str, text: &Option<String>, default| {
+            time(flag, text.as_deref(), default, ["0s", "1d"])
+        };
+        let tries = |flag: &str, given, default| number(flag, given, default, 1..=1_000_000);
+        let breaks = delay.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK);
+        Ok(hapax_frontier::Options {
+            delay,
+            max_delay: pause("max-delay", &self.max_delay, default.max_delay)?,
+            per_host: self.per_host.unwrap_or(default.per_host).max(1),
+            address_delay: pause("address-delay", &self.address_delay, delay / 4)?,
+            breaker_after: tries("breaker-after", self.breaker_after, default.breaker_after)?,
+            breaker_wait: pause("breaker-wait", &self.breaker_wait, breaks)?,
+            give_up_after: tries("give-up-after", self.give_up_after, default.give_up_after)?,
+        })
+    }
+
+    /// How long strangers are waited for.
+    pub(crate) fn patience(&self) -> Result<Patience> {
+        let default = Patience::default();
+        let wait = |flag: &str, text: &Option<String>, default, least| {
+            time(flag, text.as_deref(), default, [least, "1d"])
+        };
+        let (delay, retry) = (&self.max_crawl_delay, &self.max_retry_after);
+        let factor = self.aside_factor;
+        Ok(Patience {
+            max_crawl_delay: wait("max-crawl-delay", delay, default.max_crawl_delay, "0s")?,
+            max_retry_after: wait("max-retry-after", retry, default.max_retry_after, "0s")?,
+            aside_after: wait("aside-after", &self.aside_after, default.aside_after, "1ms")?,
+            aside_factor: number("aside-factor", factor, default.aside_factor, 0..=1000)?,
+        })
+    }
+
+    /// When the pages of a pattern of URLs repeat.
+    pub(crate) fn dust(&self) -> Result<Dust> {
+        let default = Dust::default();
+        Ok(Dust {
+            // Of a few pages nobody knows whether they repeat.
+            pages: number("dust-pages", self.dust_pages, default.pages, 10..=u64::MAX)?,
+            share: number("dust-share", self.dust_share, default.share, 0.5..=1.0)?,
+        })
     }
 }
+
+/// `1990..2035`.
+fn years(text: &str) -> Result<RangeInclusive<u32>> {
+    let year = |text: &str| text.trim().parse().ok().filter(|year| *year < 10_000);
+    let range = text.split_once("..").and_then(|(from, to)| Some(year(from)?..=year(to)?));
+    range
+        .filter(|years| !years.is_empty())
+        .ok_or_else(|| coded(USAGE, format!("--url-years {text:?}: write them like 1990..2035")))
+}
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

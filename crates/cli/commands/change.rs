@@ -227,7 +227,7 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
     let answer = match url {
         None => change(data, &Request::Forget { url_or_host: host(what)? })?,
         Some(url) => {
-            let limits = saved(data)?.unwrap_or_default().settings.url_limits();
+            let limits = saved(data)?.unwrap_or_default().settings.url_limits()?;
             // As the crawl writes it now, and as it did before it had --sort-query. Never sorted where
             // the crawl does not sort: that is another page.
             let typed = UrlLimits { sort_query: false, ..limits.clone() };

@@ -17,8 +17,7 @@ use super::explain_stored::{Stored, find};
 use super::tables::read_only;
 use crate::args::ExplainArgs;
 use crate::crawl::{
-    MAX_CRAWL_DELAY, Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host,
-    remembered_robots,
+    Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host, remembered_robots,
 };
 use crate::data::saved;
 use crate::duplicates::Decisions;
@@ -57,6 +56,7 @@ struct Judge {
     fetcher: Fetcher,
     agent: String,
     ignore_robots: Vec<String>,
+    max_crawl_delay: std::time::Duration,
     frontier: Option<DiskFrontier>,
     /// And the recipe that made it.
     store: Option<(hapax_dedup::Store, String)>,
@@ -176,6 +176,7 @@ impl Judge {
             fetcher,
             agent: settings.agent().1,
             ignore_robots: settings.ignore_robots(),
+            max_crawl_delay: settings.patience()?.max_crawl_delay,
             frontier,
             store: store.flatten(),
             skipped: data.map(|data| data.join("skipped.jsonl")),
@@ -265,8 +266,9 @@ impl Judge {
         report.say("robots.txt", format!("{says}{} ({from})", shown.unwrap_or_default()));
         if let Some(delay) = rules.crawl_delay {
             report.say("crawl-delay", duration(delay));
-            if delay > MAX_CRAWL_DELAY {
-                report.refuse("crawl-delay", format!("longer than {}", duration(MAX_CRAWL_DELAY)));
+            let most = self.max_crawl_delay;
+            if delay > most {
+                report.refuse("crawl-delay", format!("longer than {}", duration(most)));
             }
         }
         if !allowed {

@@ -44,8 +44,8 @@ pub(super) fn ask(
         )));
     }
     let url = page.address.as_ref();
-    let normal =
-        url.map(|url| normalize(url, &settings.url_limits()).unwrap_or_else(|_| url.clone()));
+    let limits = settings.url_limits()?;
+    let normal = url.map(|url| normalize(url, &limits).unwrap_or_else(|_| url.clone()));
     let key = normal.as_ref().map_or(page.name.as_str(), Url::as_str);
     if let Some(record) = store.id_of(key.as_bytes())?.and_then(|id| store.record(id).transpose()) {
         return known(store, &record?, key);

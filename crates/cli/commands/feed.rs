@@ -86,7 +86,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let folder = DataDir::open(data)?;
     let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
     let payload = frontier.payload()?;
-    let limits = folder.saved()?.unwrap_or_default().settings.url_limits();
+    let limits = folder.saved()?.unwrap_or_default().settings.url_limits()?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The name stands in log lines, before a colon.
     let name: String =

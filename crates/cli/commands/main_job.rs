@@ -26,7 +26,7 @@ pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
 pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let settings = with_file(args.settings.clone(), common)?;
     let kept = if args.fresh { None } else { crate::data::saved(&args.data.data)? };
-    let limits = settings.clone().or(kept.unwrap_or_default().settings).url_limits();
+    let limits = settings.clone().or(kept.unwrap_or_default().settings).url_limits()?;
     let seeds = args.seeds.as_deref().map(|path| read_seeds(path, &limits)).transpose()?;
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
         return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));

@@ -23,6 +23,7 @@ use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
 use super::weight;
 use crate::duplicates::Forgotten;
+use crate::limits::Patience;
 
 /// What a lease came to.
 #[derive(Debug)]
@@ -97,8 +98,6 @@ const LARGE_PAGE: usize = 1 << 20;
 const MAX_ATTEMPTS: u8 = 2;
 /// Redirects in a row to other spellings of one address.
 const MAX_SPELLINGS: u8 = 3;
-/// A Retry-After beyond this is not waited for in this run.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// What could be the last page of a budget is waited for in steps of this.
 const BUDGET_WAIT: Duration = Duration::from_millis(50);
 /// What found no place among our own large bodies is asked for again after this.
@@ -123,6 +122,7 @@ pub(super) struct Shared {
     pub(super) recipe: Recipe,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
+    pub(super) patience: Patience,
     pub(super) retry_wait: Duration,
     pub(super) rules: HostRules,
     /// What was queued under other rules is held against these.
@@ -373,7 +373,7 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
     let status = response.status;
     if is_failure(status) {
         let wait = response.retry_after(SystemTime::now());
-        if let Some(wait) = wait.filter(|wait| *wait > MAX_RETRY_AFTER) {
+        if let Some(wait) = wait.filter(|wait| *wait > shared.patience.max_retry_after) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
             // Who says it of a few pages in a row says it of the host.
             return Message::Defer { lease, reason: "retry-after", detail, fault: Fault::Closed };

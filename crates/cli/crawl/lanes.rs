@@ -8,30 +8,26 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::run::Control;
-
-/// A lease that has waited so long for its server no longer counts among those at a time.
-const SLOW_AFTER: Duration = Duration::from_secs(2);
-/// For each lease at a time, so many stand aside at most: with them grow sockets, and the beginnings of
-/// bodies, up to 1 MiB each. Larger bodies, trees and what waits for the commit thread have budgets of
-/// their own.
-const SLOW_FACTOR: usize = 3;
+use crate::limits::Patience;
 
 /// Places for leases.
 #[derive(Debug)]
 pub(super) struct Lanes {
     fast: Arc<Semaphore>,
     slow: Arc<Semaphore>,
+    slow_after: Duration,
     control: Arc<Control>,
 }
 
 impl Lanes {
     /// For so many at a time.
-    pub(super) fn new(most: usize, control: &Arc<Control>) -> Self {
+    pub(super) fn new(most: usize, patience: &Patience, control: &Arc<Control>) -> Self {
         let most = most.clamp(1, Semaphore::MAX_PERMITS);
-        let slow = most.saturating_mul(SLOW_FACTOR).min(Semaphore::MAX_PERMITS);
+        let slow = most.saturating_mul(patience.aside_factor).min(Semaphore::MAX_PERMITS);
         Self {
             fast: Arc::new(Semaphore::new(most)),
             slow: Arc::new(Semaphore::new(slow)),
+            slow_after: patience.aside_after,
             control: Arc::clone(control),
         }
     }
@@ -40,7 +36,8 @@ impl Lanes {
     pub(super) fn enter(&self) -> Option<Place> {
         let permit = Arc::clone(&self.fast).try_acquire_owned().ok()?;
         let (slow, control) = (Arc::clone(&self.slow), Arc::clone(&self.control));
-        Some(Place { _permit: permit, aside: false, slow, control })
+        let slow_after = self.slow_after;
+        Some(Place { _permit: permit, aside: false, slow, slow_after, control })
     }
 }
 
@@ -51,6 +48,7 @@ pub(super) struct Place {
     /// Among the slow ones.
     aside: bool,
     slow: Arc<Semaphore>,
+    slow_after: Duration,
     control: Arc<Control>,
 }
 
@@ -60,7 +58,7 @@ impl Place {
     pub(super) async fn server<T>(&mut self, answer: impl Future<Output = T>) -> T {
         let mut answer = pin!(answer);
         while !self.aside {
-            if let Ok(answer) = tokio::time::timeout(SLOW_AFTER, &mut answer).await {
+            if let Ok(answer) = tokio::time::timeout(self.slow_after, &mut answer).await {
                 return answer;
             }
             self.step_aside();
@@ -82,10 +80,16 @@ mod tests {
 
     use super::*;
 
+    // Other numbers than those by default.
+    const SLOW_AFTER: Duration = Duration::from_secs(1);
+    const SLOW_FACTOR: usize = 2;
+
     #[tokio::test]
     async fn who_waits_for_a_slow_server_stands_aside_while_there_is_room() {
         let control = Arc::default();
-        let lanes = Arc::new(Lanes::new(1, &control));
+        let patience =
+            Patience { aside_after: SLOW_AFTER, aside_factor: SLOW_FACTOR, ..Patience::default() };
+        let lanes = Arc::new(Lanes::new(1, &patience, &control));
         let mut hanging = Vec::new();
         for number in 0..=SLOW_FACTOR {
             let began = Instant::now();

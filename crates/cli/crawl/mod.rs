@@ -38,7 +38,7 @@ pub(crate) use intact::left_without_store;
 pub(crate) use log::{Discarded, DiscardedOf, Skipped};
 pub(crate) use page::{PageWork, Unread, read_response};
 pub(crate) use recrawl::host_pages;
-pub(crate) use robots::{MAX_CRAWL_DELAY, remembered as remembered_robots};
+pub(crate) use robots::remembered as remembered_robots;
 pub(crate) use rules::{Rules, RunLimits, depth_of, names_host};
 pub(crate) use run::{Job, check_settings, crawl};
 pub(crate) use seeds::read_seeds;

@@ -7,15 +7,13 @@ use std::collections::HashMap;
 use hapax_frontier::host_key;
 use url::Url;
 
+use crate::limits::Dust;
+
 /// Nothing is left out before a host has had so many pages.
 pub(super) const MIN_HOST_PAGES: u64 = 1000;
-/// Nor before so many pages of a pattern were seen.
-const MIN_PAGES: u64 = 200;
-/// So many of a pattern suffice on a host whose pages of rare patterns repeat.
-const FEW_PAGES: u64 = 20;
-/// Share of duplicates among them.
-const MAX_SHARE: f64 = 0.95;
-/// And among a host's pages of rare patterns.
+/// On a host whose pages of rare patterns repeat, one in so many of `--dust-pages` suffices.
+const FEWER: u64 = 10;
+/// Share of duplicates among a host's pages of rare patterns.
 const MAX_HOST_SHARE: f64 = 0.98;
 /// Of more than twice so many pages the older ones count half: what changes is seen soon.
 const RECENT: u64 = 1000;
@@ -50,34 +48,41 @@ impl Seen {
 
 /// What became of the pages of each pattern and each host in this run.
 #[derive(Debug, Default)]
-pub(super) struct Patterns(HashMap<String, Seen>);
+pub(super) struct Patterns {
+    seen: HashMap<String, Seen>,
+    dust: Dust,
+}
 
 impl Patterns {
+    pub(super) fn new(dust: Dust) -> Self {
+        Self { seen: HashMap::new(), dust }
+    }
+
     /// Counts a page.
     pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
         let pages = self.count(pattern(url), discarded);
-        if pages <= MIN_PAGES {
+        if pages <= self.dust.pages {
             // What is said of the host is said of what no pattern of its own speaks for.
             self.count(host_key(url), discarded);
         }
     }
 
     fn count(&mut self, key: String, discarded: bool) -> u64 {
-        if self.0.len() >= MAX_PATTERNS && !self.0.contains_key(&key) {
+        if self.seen.len() >= MAX_PATTERNS && !self.seen.contains_key(&key) {
             self.forget_the_rare();
         }
-        let seen = self.0.entry(key).or_default();
+        let seen = self.seen.entry(key).or_default();
         seen.count(discarded);
         seen.pages
     }
 
     /// Makes room: the half that was seen least goes.
     fn forget_the_rare(&mut self) {
-        let mut all: Vec<(String, Seen)> = self.0.drain().collect();
+        let mut all: Vec<(String, Seen)> = self.seen.drain().collect();
         // By name where they were seen as often: the same on every run.
         all.sort_by(|(a, one), (b, other)| other.pages.cmp(&one.pages).then_with(|| a.cmp(b)));
         all.truncate(MAX_PATTERNS / 2);
-        self.0.extend(all);
+        self.seen.extend(all);
     }
 
     /// Why a URL is not worth fetching, if it is not.
@@ -86,11 +91,12 @@ impl Patterns {
             return None;
         }
         // Of each pattern some are fetched, whatever its host is like: it may be the one of its own texts.
-        let host = self.0.get(&host_key(url));
+        let host = self.seen.get(&host_key(url));
         let repeats = host.is_some_and(|host| host.repeats(MIN_HOST_PAGES, MAX_HOST_SHARE));
         let pattern = pattern(url);
-        let seen = self.0.get_mut(&pattern)?;
-        if !seen.repeats(if repeats { FEW_PAGES } else { MIN_PAGES }, MAX_SHARE) {
+        let Dust { pages, share } = self.dust;
+        let seen = self.seen.get_mut(&pattern)?;
+        if !seen.repeats(if repeats { pages / FEWER } else { pages }, share) {
             return None;
         }
         seen.left_out += 1;
@@ -130,6 +136,9 @@ fn pattern(url: &Url) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MIN_PAGES: u64 = 200;
+    const FEW_PAGES: u64 = MIN_PAGES / FEWER;
 
     fn url(text: &str) -> Url {
         Url::parse(text).unwrap()
@@ -180,11 +189,25 @@ mod tests {
     }
 
     #[test]
+    fn how_many_pages_and_which_share_of_them_repeat_is_a_setting() {
+        let print = url("http://a.example/print/new");
+        let left_out = |pages: u64, share: f64, seen: u64| {
+            let mut patterns = Patterns::new(Dust { pages, share });
+            for i in 0..seen {
+                patterns.saw(&url(&format!("http://a.example/print/{i}")), i % 4 != 0);
+            }
+            patterns.leaves_out(&print, MIN_HOST_PAGES).is_some()
+        };
+        assert!(left_out(40, 0.7, 40) && !left_out(40, 0.7, 39) && !left_out(40, 0.8, 40));
+        assert!(!left_out(u64::MAX, 0.5, 5000), "never");
+    }
+
+    #[test]
     fn patterns_are_bounded() {
         let mut patterns = Patterns::default();
         for i in 0..MAX_PATTERNS * 3 {
             patterns.saw(&url(&format!("http://a{i}.example/")), true);
-            assert!(patterns.0.len() <= MAX_PATTERNS);
+            assert!(patterns.seen.len() <= MAX_PATTERNS);
             // Seen again and again, whatever comes beside it.
             if i % 10 == 0 {
                 patterns.saw(&url("http://late.example/print/x"), true);

@@ -11,8 +11,6 @@ use url::Url;
 
 use super::fetch::Shared;
 
-/// robots.txt asks for a longer pause: the host is skipped.
-pub(crate) const MAX_CRAWL_DELAY: Duration = Duration::from_secs(30);
 /// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
 const VALID: Duration = Duration::from_secs(24 * 60 * 60);
 /// An old copy that stands for a file out of reach does so for so long; then it is asked for again.
@@ -160,7 +158,7 @@ async fn rule(shared: &Shared, lease: &Lease) -> Found {
     }
     // What the old copy asked for is not less to be waited.
     let old = kept.and_then(|(_, text)| Robots::parse(text, &shared.agent).crawl_delay);
-    let pause = shared.delay.max(old.unwrap_or_default().min(MAX_CRAWL_DELAY));
+    let pause = shared.delay.max(old.unwrap_or_default().min(shared.patience.max_crawl_delay));
     let within = time_of_all_tries(pause);
     let asked = Instant::now();
     let tries = tokio::time::timeout(within, ask(shared, lease, pause)).await;
@@ -238,7 +236,7 @@ async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule
 fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     let rules = Robots::parse(text, &shared.agent);
     if let Some(delay) = rules.crawl_delay {
-        if delay > MAX_CRAWL_DELAY {
+        if delay > shared.patience.max_crawl_delay {
             return HostRule::TooSlow(delay);
         }
         shared.frontier.set_delay(&lease.host, delay);

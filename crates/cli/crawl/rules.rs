@@ -65,7 +65,7 @@ impl Rules {
             max_depth: settings
                 .max_depth
                 .map_or(u16::MAX, |depth| u16::try_from(depth).unwrap_or(u16::MAX)),
-            limits: settings.url_limits(),
+            limits: settings.url_limits()?,
         })
     }
 

@@ -50,9 +50,6 @@ pub(crate) struct Job {
 const MAX_REDIRECTS: u8 = 5;
 /// The frontier counts to 63.
 const MOST_REDIRECTS: u8 = 50;
-/// A host that fails is left alone for ten times the delay at first, but within these.
-const SHORTEST_BREAK: Duration = Duration::from_millis(200);
-const LONGEST_BREAK: Duration = Duration::from_secs(60);
 /// After a stop, requests in flight get this long to end.
 const GRACE: Duration = Duration::from_secs(5);
 /// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on
@@ -78,10 +75,12 @@ pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
         return Err(coded(USAGE, super::shared::WITHOUT));
     }
     settings.policy()?;
-    settings.delay()?;
     settings.recipe()?;
     settings.page_limits()?;
     settings.sitemap_limits()?;
+    settings.politeness()?;
+    settings.patience()?;
+    settings.dust()?;
     Rules::new(settings, &[])?;
     RunLimits::new(settings, Path::new("."), &Arc::default(), None)?;
     Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
@@ -93,13 +92,7 @@ pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
 pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let settings = &job.settings;
-    let politeness = hapax_frontier::Options {
-        delay: settings.delay()?,
-        address_delay: settings.delay()? / 4,
-        breaker_wait: settings.delay()?.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK),
-        per_host: settings.per_host.unwrap_or(1).max(1),
-        ..hapax_frontier::Options::default()
-    };
+    let politeness = settings.politeness()?;
     let reach = settings.fetcher(settings.guard(&job.seeds)?, &job.seeds)?;
     let received =
         |may_come: &dyn Fn(&str) -> bool| Received::open(data.received(), &reach, may_come);
@@ -156,7 +149,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let mut seeds: BTreeSet<Url> = job.seeds.iter().cloned().collect();
     for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
         rules.seed_moved(&moved);
-        seeds.extend(normalize(&moved, &settings.url_limits()));
+        seeds.extend(normalize(&moved, &settings.url_limits()?));
     }
     let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
     let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
@@ -168,10 +161,11 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         agent: settings.agent().1,
         page_limits: settings.page_limits()?,
         sitemap_limits: settings.sitemap_limits()?,
-        url_limits: settings.url_limits(),
+        url_limits: settings.url_limits()?,
         recipe: settings.recipe()?,
         ignore_robots: settings.ignore_robots(),
         delay: settings.delay()?,
+        patience: settings.patience()?,
         retry_wait: settings.delay()?.clamp(Duration::from_millis(100), Duration::from_secs(10)),
         rules: HostRules::default(),
         taken: rules.clone(),
@@ -208,7 +202,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         seeds,
         links_only,
         max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
-        patterns: Patterns::default(),
+        patterns: Patterns::new(settings.dust()?),
         missing: MissingPages::default(),
         feeds: Arc::clone(&feeds),
         claims: OpenClaims::default(),
@@ -302,7 +296,7 @@ async fn schedule(
     answers: mpsc::Sender<Message>,
     settings: &Settings,
 ) -> Result<Stop> {
-    let lanes = Lanes::new(settings.concurrency.unwrap_or(64), control);
+    let lanes = Lanes::new(settings.concurrency.unwrap_or(64), &shared.patience, control);
     let mut signals = Signals::new()?;
     let mut tasks = tokio::task::JoinSet::new();
     let stop = loop {

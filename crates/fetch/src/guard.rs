@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 
 use ipnet::IpNet;
 use url::{Host, Url};
@@ -14,6 +15,8 @@ pub struct AddressGuard {
     pub allow: Vec<IpNet>,
     /// Literal addresses or `localhost`, with their port, that a person wrote into the seeds.
     pub exact: HashSet<(String, u16)>,
+    /// Ports that may be dialled, but for those that are blocked in any case; none here: all.
+    pub ports: Vec<RangeInclusive<u16>>,
 }
 
 impl AddressGuard {
@@ -57,9 +60,13 @@ impl AddressGuard {
     }
 
     /// Whether a URL's port is one that web servers use: none of those that the Fetch standard
-    /// blocks, so that a link cannot make a crawler talk to a mail server or a database.
+    /// blocks, so that a link cannot make a crawler talk to a mail server or a database; and one of
+    /// `ports`, if there are any.
     pub fn permits_port(&self, url: &Url) -> bool {
-        url.port().is_none_or(|port| BAD_PORTS.binary_search(&port).is_err()) || self.is_exact(url)
+        let named = |port| self.ports.is_empty() || self.ports.iter().any(|p| p.contains(&port));
+        let is_bad = |port| BAD_PORTS.binary_search(&port).is_ok();
+        url.port_or_known_default().is_none_or(named) && !url.port().is_some_and(is_bad)
+            || self.is_exact(url)
     }
 
     /// Judges the address that is dialled.
@@ -154,6 +161,19 @@ fn matches_v6(ip: Ipv6Addr, net: [u16; 8], bits: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_are_those_that_are_named_and_never_bad_ones() {
+        let mut guard = AddressGuard { ports: vec![443..=443, 8000..=8999], ..Default::default() };
+        guard.allow_seed(&Url::parse("http://127.0.0.1:9999/").unwrap());
+        let permits = |url: &str| guard.permits_port(&Url::parse(url).unwrap());
+        assert!(permits("https://a.example/") && permits("http://a.example:8443/"));
+        assert!(!permits("http://a.example/") && !permits("http://a.example:9999/"));
+        assert!(permits("http://127.0.0.1:9999/"), "a seed names it");
+        let all = AddressGuard { ports: vec![1..=65_535], ..Default::default() };
+        let permits = |url: &str| all.permits_port(&Url::parse(url).unwrap());
+        assert!(permits("http://a.example:9999/") && !permits("http://a.example:25/"));
+    }
 
     #[test]
     fn special_addresses_are_refused_in_every_spelling() {
