@@ -213,7 +213,7 @@ fn the_pause_between_requests_is_kept() {
     assert!(started.elapsed() >= Duration::from_millis(1000), "{:?}", started.elapsed());
 }
 
-fn copy(from: &std::path::Path, to: &std::path::Path) {
+pub(crate) fn copy(from: &std::path::Path, to: &std::path::Path) {
     let _ = std::fs::remove_dir_all(to);
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {

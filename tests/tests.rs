@@ -31,6 +31,9 @@ mod explain;
 mod duplicates;
 // What was decided about it, and decided again.
 mod decided;
+// Which page stands for another one now, and figures that agree.
+mod figures;
+mod standing;
 // What one crawl found, used by the next.
 mod feed;
 // The local web page, asked by hand and by a browser.
@@ -55,6 +58,8 @@ mod politeness;
 mod robots;
 // What a first answer does not decide for ever.
 mod second_chance;
+// Exit codes, and what a summary names as left.
+mod ends;
 // A second look at known pages.
 mod recrawl;
 // Which pages are the same and which text is theirs, on pages made here.

@@ -25,7 +25,8 @@ pub(crate) const HELP: &str = "Exit codes:
   1  usage or configuration error
   2  the data directory is damaged, or of another version
   3  stopped by Ctrl-C or a limit; run the same command, or one with a larger limit, to go on
-  4  no seed could be fetched, at a recrawl no page: down, an error, or refused by robots, scope or guard
+  4  no seed could be fetched, whatever sitemaps led to, at a recrawl no page: down, an error, or refused by
+     robots, scope or guard
   5  another process holds the data directory
   6  could not write (disk full, read-only, cluster lost); run the same command to go on
   7  finished, but some inputs were bad";

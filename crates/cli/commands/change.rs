@@ -16,7 +16,7 @@ use super::tables::read_only;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::crawl::{Committer, Parts, Stats};
 use crate::data::{DataDir, must_exist, saved};
-use crate::duplicates::{Answer, Request, Row, Rows, submit};
+use crate::duplicates::{Answer, Heads, Request, Row, Rows, submit, tables};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
 use crate::output::{self, counted, escape, line, number};
 use crate::settings::Settings;
@@ -123,7 +123,7 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
             .collect();
     }
     if args.dry_run {
-        return dry_run(&rows, &ids, args);
+        return dry_run(data, &rows, &ids, args);
     }
     if args.list.csv {
         return Err(coded(USAGE, "--csv is for --dry-run: what is done is no table"));
@@ -155,15 +155,17 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
 }
 
 /// The rows that would be changed: all of them for a program, some for a person.
-fn dry_run(rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<u8> {
+fn dry_run(data: &Path, rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<u8> {
     let found: Vec<Row> = ids.iter().filter_map(|&id| rows.by_id(id)).collect();
+    let store = tables(data);
+    let heads = Heads::new(rows, store.as_ref());
     let mut out = Sink::create(None)?;
     if args.list.csv {
-        return table(found.iter().map(|row| (rows, row)), out);
+        return table(found.iter().map(|row| (&heads, row)), out);
     }
     if args.list.json {
         for row in &found {
-            writeln!(out, "{}", output::json(&json_row(rows, row, &rows.entry(row)?)?))?;
+            writeln!(out, "{}", output::json(&json_row(rows, row, heads.shown(row)?)?))?;
         }
         out.flush()?;
         return Ok(COMPLETE);

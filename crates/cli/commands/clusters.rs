@@ -1,51 +1,32 @@
 //! `crawl duplicates clusters`: kept pages, and what was discarded for each.
 
-use std::cmp::{Ordering, Reverse};
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 use std::io::Write;
 
 use anyhow::Result;
 use serde_json::json;
 
-use super::duplicates::{cell, open_all};
+use super::duplicates::{cell, gone_told, open_all};
 use super::sink::{Sink, Table};
 use crate::args::ListArgs;
-use crate::crawl::DiscardedOf;
-use crate::duplicates::{Order, Row, Rows};
+use crate::duplicates::{Cluster, Order, Row, Rows, clusters};
 use crate::exit::COMPLETE;
-use crate::output::{self, bytes, line, number};
+use crate::output::{self, bytes, counted, line, number};
 
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
 /// Clusters shown to a person without `--limit`.
 const FEW: usize = 100;
 
-/// The copies of one kept page; never none.
-type Cluster<'a> = Vec<(&'a Rows, Row)>;
-
 pub(super) fn run(args: &ListArgs) -> Result<u8> {
-    let logs = open_all(&args.data)?;
-    let mut clusters: BTreeMap<String, Cluster<'_>> = BTreeMap::new();
-    for log in &logs {
-        let test = args.filter.test(&log.rows)?;
-        for row in log.rows.discarded() {
-            if !test.wants(&log.rows, row)? {
-                continue;
-            }
-            let (of, url) = log.rows.kept_for(row);
-            let name = if logs.len() > 1 {
-                // Numbers are a directory's own, URLs are everybody's.
-                log.rows.entry(row)?.of.url
-            } else if of == u64::MAX && url.is_none() {
-                // A page that was not fetched has no number: its URL tells it.
-                format!("{:020}{:020}", of, row.of_key)
-            } else {
-                format!("{of:020}")
-            };
-            clusters.entry(name).or_default().push((&log.rows, *row));
-        }
-    }
-    let mut clusters: Vec<Cluster<'_>> = clusters.into_values().collect();
+    let opened = open_all(&args.data)?;
+    let heads: Vec<_> = opened.iter().map(|log| log.heads()).collect();
+    let tests: Result<Vec<_>> = opened.iter().map(|log| args.filter.test(&log.rows)).collect();
+    let tests = tests?;
+    let mut clusters = clusters(&heads, |rows, row| {
+        let test = opened.iter().zip(&tests).find(|(log, _)| std::ptr::eq(&log.rows, rows));
+        test.map_or(Ok(false), |(_, test)| test.wants(rows, row))
+    })?;
     sort(&mut clusters, args.sort, args.reverse);
     let total = clusters.len();
     let whole = args.json || args.csv;
@@ -56,27 +37,25 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
         return table(page, out);
     }
     for cluster in page {
-        let Some(of) = kept(&cluster)? else { continue };
         if args.json {
             let mut pages = Vec::new();
-            for (rows, row) in &cluster {
+            for (rows, row) in &cluster.rows {
                 let entry = rows.entry(row)?;
                 pages.push(json!({"id": entry.id, "url": entry.url, "kind": entry.kind,
                     "distance": entry.distance, "similarity": entry.similarity}));
             }
-            let row = json!({"of": {"id": of.id, "url": of.url}, "copies": cluster.len(),
-                "bytes": size(&cluster), "pages": pages});
+            let of = json!({"id": cluster.id, "url": cluster.url});
+            let mut row = json!({"of": of, "copies": cluster.copies, "redirects": cluster.redirects,
+                "bytes": cluster.bytes, "pages": pages});
+            if let Some(object) = row.as_object_mut().filter(|_| cluster.gone) {
+                object.insert("of_gone".into(), true.into());
+            }
             writeln!(out, "{}", output::json(&row))?;
             continue;
         }
-        writeln!(
-            out,
-            "{}\n  stands for {} more, {}",
-            line(&of.url, 110),
-            cluster.len(),
-            bytes(size(&cluster))
-        )?;
-        for (rows, row) in cluster.iter().take(FEW_COPIES) {
+        writeln!(out, "{}{}", line(&cluster.url, 110), gone_told(cluster.gone))?;
+        writeln!(out, "  stands for {}, {}", members(&cluster), bytes(cluster.bytes))?;
+        for (rows, row) in cluster.rows.iter().take(FEW_COPIES) {
             let entry = rows.entry(row)?;
             writeln!(
                 out,
@@ -86,8 +65,8 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
                 line(&entry.url, 100)
             )?;
         }
-        if cluster.len() > FEW_COPIES {
-            writeln!(out, "           ... and {} more", cluster.len() - FEW_COPIES)?;
+        if cluster.rows.len() > FEW_COPIES {
+            writeln!(out, "           ... and {} more", cluster.rows.len() - FEW_COPIES)?;
         }
         writeln!(out)?;
     }
@@ -98,14 +77,14 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// The page that a cluster's copies were discarded for.
-fn kept(cluster: &Cluster<'_>) -> Result<Option<DiscardedOf>> {
-    let first = cluster.first().map(|(rows, row)| rows.entry(row)).transpose()?;
-    Ok(first.map(|entry| entry.of))
-}
-
-fn size(cluster: &Cluster<'_>) -> u64 {
-    cluster.iter().map(|(_, row)| u64::from(row.bytes)).sum()
+/// What a cluster's page stands for, in words.
+pub(crate) fn members(cluster: &Cluster<'_>) -> String {
+    let redirects = counted(cluster.redirects, "redirect");
+    match (cluster.copies, cluster.redirects) {
+        (copies, 0) => format!("{} more", number(copies)),
+        (0, _) => redirects,
+        (copies, _) => format!("{} more and {redirects}", number(copies)),
+    }
 }
 
 /// The largest first, or as is asked: then the copies of each lie in this order, and the clusters by their
@@ -113,7 +92,6 @@ fn size(cluster: &Cluster<'_>) -> u64 {
 fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
     let turned = |ordering: Ordering| if reverse { ordering.reverse() } else { ordering };
     let Some(order) = order else {
-        clusters.sort_by_key(|cluster| Reverse(cluster.len()));
         if reverse {
             clusters.reverse();
         }
@@ -121,9 +99,9 @@ fn sort(clusters: &mut [Cluster<'_>], order: Option<Order>, reverse: bool) {
     };
     let compare =
         |a: &(&Rows, Row), b: &(&Rows, Row)| turned(order.compare_across((a.0, &a.1), (b.0, &b.1)));
-    clusters.iter_mut().for_each(|cluster| cluster.sort_by(compare));
-    clusters.sort_by(|a, b| match (a.first(), b.first()) {
-        _ if order == Order::Bytes => turned(size(a).cmp(&size(b))),
+    clusters.iter_mut().for_each(|cluster| cluster.rows.sort_by(compare));
+    clusters.sort_by(|a, b| match (a.rows.first(), b.rows.first()) {
+        _ if order == Order::Bytes => turned(a.bytes.cmp(&b.bytes)),
         (Some(a), Some(b)) => compare(a, b),
         (a, b) => a.is_some().cmp(&b.is_some()),
     });
@@ -144,10 +122,9 @@ fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u
         "bytes",
     ])?;
     for cluster in clusters {
-        let Some(of) = kept(&cluster)? else { continue };
-        let of_id = of.id.map_or_else(String::new, |id| id.to_string());
-        let (of_url, copies) = (cell(of.url), cluster.len().to_string());
-        for (rows, row) in &cluster {
+        let of_id = cluster.id.map_or_else(String::new, |id| id.to_string());
+        let (of_url, copies) = (cell(cluster.url), cluster.copies.to_string());
+        for (rows, row) in &cluster.rows {
             let entry = rows.entry(row)?;
             let cells = [
                 of_id.clone(),

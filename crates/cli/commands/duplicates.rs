@@ -1,16 +1,16 @@
 //! `crawl duplicates list`, and the log as JSONL or a table.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Result;
+use hapax_dedup::Store;
 use serde_json::Value;
 
 use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
-use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
-use crate::duplicates::{Order, Row, Rows};
+use crate::duplicates::{Heads, Order, Row, Rows, Shown, tables};
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number, shell_path};
 
@@ -18,21 +18,33 @@ use crate::output::{self, line, number, shell_path};
 const FEW: usize = 1000;
 
 /// A row as `list --json` prints it: the line of the log, and what became of its page.
-pub(crate) fn json_row(rows: &Rows, line: &Row, entry: &Discarded) -> Result<Value> {
-    let mut row = serde_json::to_value(entry)?;
+pub(crate) fn json_row(rows: &Rows, line: &Row, shown: Shown) -> Result<Value> {
+    let id = shown.entry.id;
+    let mut row = serde_json::to_value(shown.entry)?;
     if let Some(object) = row.as_object_mut() {
-        object.insert("restored".into(), rows.decisions.restored(entry.id).into());
+        object.insert("restored".into(), rows.decisions.restored(id).into());
         if let Some(state) = rows.state(line) {
             object.insert("state".into(), state.into());
         }
-        if rows.decisions.took_over(entry.id) {
+        if rows.decisions.took_over(id) {
             object.insert("kept_now".into(), true.into());
         }
-        if let Some(url) = rows.compared_with(line)? {
+        if let Some(url) = shown.compared_with {
             object.insert("compared_with".into(), url.into());
+        }
+        if let Some(url) = shown.leads_to {
+            object.insert("leads_to".into(), url.into());
+        }
+        if shown.gone {
+            object.insert("of_gone".into(), true.into());
         }
     }
     Ok(row)
+}
+
+/// What is said of a page that is not there any more, behind its URL.
+pub(crate) const fn gone_told(gone: bool) -> &'static str {
+    if gone { "  (no page stands there now)" } else { "" }
 }
 
 /// The rows that are wanted, in order.
@@ -58,12 +70,14 @@ pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
 pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8> {
     must_hold_pages(&data.data)?;
     let rows = Rows::open(&data.data)?;
+    let store = tables(&data.data);
+    let heads = Heads::new(&rows, store.as_ref());
     let mut out = Sink::create(output)?;
     if csv {
-        return table(rows.all().iter().map(|row| (&rows, row)), out);
+        return table(rows.all().iter().map(|row| (&heads, row)), out);
     }
     for row in rows.all() {
-        let row = json_row(&rows, row, &rows.entry(row)?)?;
+        let row = json_row(&rows, row, heads.shown(row)?)?;
         writeln!(out, "{}", output::json(&row))?;
     }
     out.flush()?;
@@ -74,29 +88,40 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
 pub(super) struct Opened<'a> {
     data: &'a Path,
     pub(super) rows: Rows,
+    store: Option<Store>,
+}
+
+impl Opened<'_> {
+    pub(super) fn heads(&self) -> Heads<'_> {
+        Heads::new(&self.rows, self.store.as_ref())
+    }
 }
 
 pub(super) fn open_all(dirs: &DataDirs) -> Result<Vec<Opened<'_>>> {
-    let open = |data: &'_ PathBuf| {
+    let mut logs = Vec::new();
+    for data in &dirs.dirs {
         must_hold_pages(data)?;
-        Rows::open(data)
-    };
-    dirs.dirs.iter().map(|data| Ok(Opened { data, rows: open(data)? })).collect()
+        // The tables last: they must not be behind the log.
+        let rows = Rows::open(data)?;
+        logs.push(Opened { data, rows, store: tables(data) });
+    }
+    Ok(logs)
 }
 
 /// The rows of all logs that are wanted, in order.
 fn wanted_of_all<'a>(
-    logs: &'a [Opened<'a>],
+    logs: &'a [(&'a Opened<'a>, Heads<'a>)],
     args: &ListArgs,
-) -> Result<Vec<(&'a Opened<'a>, Row)>> {
+) -> Result<Vec<(&'a Opened<'a>, &'a Heads<'a>, Row)>> {
     let mut found = Vec::new();
-    for log in logs {
-        found.extend(wanted(&log.rows, args)?.into_iter().map(|row| (log, row)));
+    for (log, heads) in logs {
+        let rows = wanted(&log.rows, args)?;
+        found.extend(rows.into_iter().map(|row| (*log, heads, row)));
     }
     if logs.len() > 1 {
         let order = args.sort.unwrap_or_default();
         found.sort_by(|a, b| {
-            let ordering = order.compare_across((&a.0.rows, &a.1), (&b.0.rows, &b.1));
+            let ordering = order.compare_across((&a.0.rows, &a.2), (&b.0.rows, &b.2));
             if args.reverse { ordering.reverse() } else { ordering }
         });
     }
@@ -104,20 +129,21 @@ fn wanted_of_all<'a>(
 }
 
 pub(super) fn list(args: &ListArgs) -> Result<u8> {
-    let logs = open_all(&args.data)?;
+    let opened = open_all(&args.data)?;
+    let logs: Vec<_> = opened.iter().map(|log| (log, log.heads())).collect();
     let found = wanted_of_all(&logs, args)?;
     let whole = args.json || args.csv;
     let limit = args.limit.unwrap_or(if whole { usize::MAX } else { FEW });
     let page = found.iter().skip(args.offset).take(limit);
     let mut out = Sink::create(None)?;
     if args.csv {
-        return table(page.map(|(log, row)| (&log.rows, row)), out);
+        return table(page.map(|(_, heads, row)| (*heads, row)), out);
     }
     let mut shown = 0usize;
-    for (log, row) in page {
-        let entry = log.rows.entry(row)?;
+    for (log, heads, row) in page {
+        let shown_row = heads.shown(row)?;
         if args.json {
-            let mut row = json_row(&log.rows, row, &entry)?;
+            let mut row = json_row(&log.rows, row, shown_row)?;
             if let Some(object) = row.as_object_mut().filter(|_| logs.len() > 1) {
                 object.insert("data".into(), log.data.display().to_string().into());
             }
@@ -130,13 +156,13 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                     "id", "kind", "dist", "sim"
                 )?;
             }
-            text_row(log.rows.state(row), &entry, &mut out)?;
+            text_row(log.rows.state(row), &shown_row, &mut out)?;
         }
         shown += 1;
     }
     if !args.json {
         let total = found.len();
-        let all: usize = logs.iter().map(|log| log.rows.all().len()).sum();
+        let all: usize = opened.iter().map(|log| log.rows.all().len()).sum();
         match (total, all) {
             (0, 0) => writeln!(out, "Nothing was discarded.")?,
             (0, _) => writeln!(out, "No row is like that, of {}.", number(all as u64))?,
@@ -149,7 +175,7 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
                 };
                 let page = if logs.len() > 1 { "URL" } else { "ID" };
                 let dirs: Vec<String> =
-                    logs.iter().map(|log| format!(" --data {}", shell_path(log.data))).collect();
+                    opened.iter().map(|log| format!(" --data {}", shell_path(log.data))).collect();
                 writeln!(
                     out,
                     "\n{} of {}.{more} One of them beside its original: crawl duplicates show {page}{}",
@@ -164,7 +190,8 @@ pub(super) fn list(args: &ListArgs) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-fn text_row(state: Option<&str>, entry: &Discarded, out: &mut impl Write) -> Result<()> {
+fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<()> {
+    let entry = &shown.entry;
     let distance = entry.distance.map_or("-".into(), |d| d.to_string());
     let similarity = entry.similarity.map_or("-".into(), |s| format!("{s:.2}"));
     let state = match state {
@@ -183,7 +210,7 @@ fn text_row(state: Option<&str>, entry: &Discarded, out: &mut impl Write) -> Res
         line(&entry.kind, 9),
         line(&entry.url, 110)
     )?;
-    writeln!(out, "{:>30}= {}", "", line(&entry.of.url, 110))?;
+    writeln!(out, "{:>30}= {}{}", "", line(&entry.of.url, 110), gone_told(shown.gone))?;
     Ok(())
 }
 
@@ -207,12 +234,15 @@ const HEAD: [&str; 15] = [
 ];
 
 /// Rows as a table.
-pub(super) fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Sink) -> Result<u8> {
+pub(super) fn table<'a>(
+    page: impl Iterator<Item = (&'a Heads<'a>, &'a Row)>,
+    out: Sink,
+) -> Result<u8> {
     let mut table = Table::new(out);
     table.row(HEAD)?;
     let number = |value: Option<String>| value.unwrap_or_default();
-    for (rows, row) in page {
-        let entry = rows.entry(row)?;
+    for (heads, row) in page {
+        let entry = heads.shown(row)?.entry;
         let cells = [
             entry.id.to_string(),
             entry.time,
@@ -227,8 +257,8 @@ pub(super) fn table<'a>(page: impl Iterator<Item = (&'a Rows, &'a Row)>, out: Si
             entry.language,
             cell(entry.host),
             entry.bytes.to_string(),
-            rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
-            rows.state(row).unwrap_or_default().to_owned(),
+            heads.rows.decisions.restored(row.id).unwrap_or_default().to_owned(),
+            heads.rows.state(row).unwrap_or_default().to_owned(),
         ];
         table.row(cells.iter().map(String::as_str))?;
     }

@@ -13,7 +13,7 @@ use url::Url;
 use super::explain::{Page, page_json, page_text};
 use super::explain_verdict::key_of;
 use crate::crawl::{Discarded, stored_page};
-use crate::duplicates::{Rows, Texts, reason};
+use crate::duplicates::{Heads, Rows, Shown, Texts, reason};
 use crate::output::escape;
 
 /// A page as it lies in a data directory.
@@ -22,6 +22,8 @@ pub(super) struct Stored {
     /// Why there is no page to show.
     missing: &'static str,
     decision: String,
+    /// The same in few words.
+    pub(super) fate: String,
     record: Record,
 }
 
@@ -34,13 +36,15 @@ pub(super) fn find(
 ) -> Result<Stored> {
     let rows = Rows::open(data)?;
     // One that was taken back has another number than its row.
-    let decided = || rows.by_id(rows.decisions.row_of(&String::from_utf8_lossy(&record.key))?);
-    let row = rows.by_id(record.id).or_else(decided);
-    let entry = row.map(|row| rows.entry(&row)).transpose()?;
+    let named = || rows.by_id(rows.decisions.row_of(&String::from_utf8_lossy(&record.key))?);
+    let row = rows.by_id(record.id).or_else(named);
+    let heads = Heads::new(&rows, Some(store));
+    let shown = row.map(|row| heads.shown(&row)).transpose()?;
+    let entry = shown.as_ref().map(|shown| &shown.entry);
     let state = row.and_then(|row| rows.state(&row));
-    let discarded = entry.as_ref().filter(|_| state.is_none());
-    let decision = match (discarded, record.of) {
-        (Some(entry), _) => why(entry),
+    let discarded = shown.as_ref().filter(|_| state.is_none());
+    let fate = match (discarded, record.of) {
+        (Some(shown), _) => fate(shown),
         (None, Some(of)) => {
             let of = match rows.decisions.survivor(of) {
                 Some((_, now)) => now.to_owned(),
@@ -48,29 +52,50 @@ pub(super) fn find(
             };
             format!("discarded, a duplicate of {of}")
         }
+        (None, None) => "kept".to_owned(),
+    };
+    let decision = match (discarded, record.of) {
+        (Some(shown), _) => decided(shown),
+        (None, Some(_)) => fate.clone(),
         (None, None) => match row.and_then(|row| rows.decisions.restored(row.id)) {
             Some(time) => format!("kept as page {}: restored at {time}", record.id),
             None => format!("kept as page {}", record.id),
         },
     };
-    let (page, missing) = match entry.as_ref().map(|entry| entry.kind.as_str()) {
+    let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
             let kept = Texts::open(data).page(record.id);
             let bytes = kept.as_ref().map(|kept| kept.bytes);
             let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
-            let logged = entry.as_ref().and_then(|entry| entry.warc.clone());
-            let bytes = bytes.or(entry.as_ref().map(|entry| entry.bytes)).unwrap_or(0);
+            let logged = entry.and_then(|entry| entry.warc.clone());
+            let bytes = bytes.or(entry.map(|entry| entry.bytes)).unwrap_or(0);
             match place.or(logged) {
                 None => (None, "neither index nor log say where it lies in pages/"),
-                Some(place) => read(data, url, &place, bytes, recipe, &entry),
+                Some(place) => read(data, url, &place, bytes, recipe, entry),
             }
         }
     };
-    Ok(Stored { page, missing, decision, record })
+    Ok(Stored { page, missing, decision, fate, record })
 }
 
-fn why(entry: &Discarded) -> String {
+/// What became of a page that is discarded.
+fn fate(Shown { entry, leads_to, gone, .. }: &Shown) -> String {
+    let of = &entry.of.url;
+    match (entry.kind.as_str(), leads_to) {
+        ("alias", _) if *gone => format!("a redirect to {of}, where no page stands now"),
+        ("alias", Some(target)) => format!("a redirect to {target}, for which {of} stands"),
+        ("alias", None) => format!("a redirect to {of}"),
+        _ if *gone => format!("discarded, a duplicate of {of}, which is not there any more"),
+        _ => format!("discarded, a duplicate of {of}"),
+    }
+}
+
+fn decided(shown: &Shown) -> String {
+    let entry = &shown.entry;
+    if entry.kind == "alias" || shown.gone {
+        return fate(shown);
+    }
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
     format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, reason(entry))
 }
@@ -81,12 +106,12 @@ fn read(
     place: &str,
     bytes: u64,
     recipe: Recipe,
-    entry: &Option<Discarded>,
+    entry: Option<&Discarded>,
 ) -> (Option<Page>, &'static str) {
     let Some((document, _)) = stored_page(&data.join("pages"), place, url) else {
         return (None, "its record in pages/ cannot be read");
     };
-    let equal = entry.as_ref().is_some_and(|entry| entry.level.as_deref() == Some("text"));
+    let equal = entry.is_some_and(|entry| entry.level.as_deref() == Some("text"));
     if equal && document.blocks.is_empty() {
         return (
             None,

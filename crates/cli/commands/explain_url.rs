@@ -115,8 +115,8 @@ pub(super) fn run(url: &Url, settings: Settings, args: &ExplainArgs) -> Result<u
     let settings = settings.or(saved.settings);
     let policy = settings.policy()?;
     let judge = Judge::new(settings, &seeds, Some(data))?;
-    let report = judge.judge(url);
     let stored = judge.stored(url, data)?;
+    let report = judge.judge(url, stored.as_ref());
     let mut out = std::io::stdout().lock();
     if args.json {
         let mut row = report.json();
@@ -150,7 +150,7 @@ pub(super) fn dry_run(
     let mut out = std::io::stdout().lock();
     let mut any = false;
     for seed in seeds {
-        let report = judge.judge(seed);
+        let report = judge.judge(seed, None);
         any |= report.refused.is_none();
         writeln!(out, "{}  {}", escape(seed.as_str()), escape(&report.verdict()))?;
     }
@@ -187,7 +187,8 @@ impl Judge {
         })
     }
 
-    fn judge(&self, url: &Url) -> Report {
+    /// `stored` is what became of it, if it was fetched.
+    fn judge(&self, url: &Url, stored: Option<&Stored>) -> Report {
         let mut report = Report::default();
         report.say("url", url.as_str());
         // How far from a seed it was met, the queue says, or the log of what was refused for it.
@@ -229,7 +230,8 @@ impl Judge {
             }
         }
         self.robots(&url, &mut report);
-        self.known(&url, entry, logged.as_ref(), &mut report);
+        let logged = logged.as_ref();
+        self.known(&url, entry, logged, stored.map(|stored| &*stored.fate), &mut report);
         report
     }
 
@@ -314,6 +316,7 @@ impl Judge {
         url: &Url,
         entry: Option<(u64, Entry)>,
         logged: Option<&Skipped<'_>>,
+        fate: Option<&str>,
         report: &mut Report,
     ) {
         if let Some(line) = logged {
@@ -324,7 +327,7 @@ impl Judge {
         let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));
         let Some(frontier) = &self.frontier else {
             return match record {
-                Some(record) => self.fetched(&record, report),
+                Some(record) => self.fetched(&record, fate, report),
                 None if forgotten => report.say("known", FORGOTTEN),
                 None => report.say("known", "no queue at hand (no crawl yet, or one is at work)"),
             };
@@ -338,7 +341,7 @@ impl Judge {
             return report.say("known", format!("queued, {before} of its host before it"));
         }
         if let Some(record) = record {
-            return self.fetched(&record, report);
+            return self.fetched(&record, fate, report);
         }
         if frontier.knows(url.as_str()).unwrap_or(false) {
             // What was fetched and taken out again has no line among what was not used.
@@ -366,19 +369,8 @@ impl Judge {
         store.id_of(url.as_str().as_bytes()).ok()?.and_then(|id| store.record(id).ok()?)
     }
 
-    fn fetched(&self, record: &Record, report: &mut Report) {
-        let stored = |of| self.store.as_ref()?.0.record(of).ok()?;
-        let fate = match record.of {
-            None => "kept".to_owned(),
-            // Another page may have taken the place of that one since.
-            Some(of) => match self.decisions.survivor(of) {
-                Some((_, now)) => format!("discarded, a duplicate of {now}"),
-                None => {
-                    let of = stored(of).map_or_else(Vec::new, |of| of.key);
-                    format!("discarded, a duplicate of {}", String::from_utf8_lossy(&of))
-                }
-            },
-        };
+    fn fetched(&self, record: &Record, fate: Option<&str>, report: &mut Report) {
+        let fate = fate.unwrap_or("known");
         report.say("known", format!("page {}: fetched, {fate}", record.id));
         report.again = self.recrawl;
         if !self.recrawl {

@@ -84,10 +84,10 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     Ok(COMPLETE)
 }
 
-/// How many discarded pages stand behind each kept one.
+/// How many discarded pages stand behind each kept one, redirects not counted.
 pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
     let mut copies = HashMap::new();
-    for row in rows.discarded() {
+    for row in rows.discarded().filter(|row| !row.is_alias()) {
         *copies.entry(rows.kept_for(row).0).or_default() += 1;
     }
     copies

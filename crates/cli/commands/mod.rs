@@ -4,7 +4,7 @@ mod addresses;
 mod calibrate;
 pub(crate) mod change;
 mod check;
-mod clusters;
+pub(crate) mod clusters;
 mod dedup;
 mod demo;
 mod demo_site;
@@ -31,7 +31,7 @@ mod sink;
 pub(crate) mod stats;
 mod status;
 mod stored_kind;
-mod tables;
+pub(crate) mod tables;
 mod workers;
 
 use std::io::Write;

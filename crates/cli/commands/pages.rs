@@ -94,6 +94,7 @@ pub(super) fn run(
     line.flush()?;
     line.committer.apply_spool()?;
     line.committer.commit(true)?;
+    line.committer.count_by_log()?;
     let elapsed = line.committer.elapsed();
     let Line { committer, bad, skipped, left_out, done, known, stopped, .. } = line;
     committer.close()?;

@@ -35,7 +35,7 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
             found.copies.extend(hits.iter().filter_map(own));
         } else {
             // A page's copies may lie in any of them.
-            for row in rows.discarded() {
+            for row in rows.discarded().filter(|row| !row.is_alias()) {
                 *found.copies.entry(rows.entry(row)?.of.url).or_default() += 1;
             }
         }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
-use super::duplicates::json_row;
+use super::duplicates::{gone_told, json_row};
 use crate::crawl::Discarded;
 use crate::data::must_hold_pages;
-use crate::duplicates::{Columns, Row, Rows, Texts, reason};
+use crate::duplicates::{Columns, Heads, Row, Rows, Texts, reason, tables};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, line, shell_path};
 
@@ -37,19 +37,23 @@ fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row,
 
 pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     dirs.iter().try_for_each(|data| must_hold_pages(data))?;
-    let (data, rows, (found, entry)) = find(page, dirs)?;
+    let (data, rows, (found, _)) = find(page, dirs)?;
+    let store = tables(data);
+    let shown = Heads::new(&rows, store.as_ref()).shown(&found)?;
+    let entry = &shown.entry;
     let texts = Texts::open(data);
     let elsewhere = || {
         let mut others = dirs.iter().filter(|other| *other != data);
         others.find_map(|other| Texts::open(other).page_of(&entry.of.url)).map(|page| page.text)
     };
-    let own = texts.discarded(&entry, &rows.line(&found)?);
-    let other = texts.kept(&entry).or_else(elsewhere);
+    let own = texts.discarded(entry, &rows.line(&found)?);
+    let other = texts.kept(entry).or_else(elsewhere);
     let mut out = std::io::stdout().lock();
     if json {
-        let mut row = json_row(&rows, &found, &entry)?;
+        let why = reason(entry);
+        let mut row = json_row(&rows, &found, shown)?;
         if let Some(object) = row.as_object_mut() {
-            object.insert("reason".into(), reason(&entry).into());
+            object.insert("reason".into(), why.into());
             object.insert("text".into(), json!(own));
             object.insert("of_text".into(), json!(other));
         }
@@ -63,11 +67,14 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         entry.id,
         line(&entry.time, 30)
     )?;
-    writeln!(out, "kept       {}", line(&entry.of.url, 150))?;
-    if let Some(url) = rows.compared_with(&found)? {
-        writeln!(out, "compared   {}  (the better page took its place since)", line(&url, 120))?;
+    writeln!(out, "kept       {}{}", line(&entry.of.url, 150), gone_told(shown.gone))?;
+    if let Some(url) = &shown.leads_to {
+        writeln!(out, "leads to   {}", line(url, 150))?;
     }
-    writeln!(out, "why        {}", reason(&entry))?;
+    if let Some(url) = &shown.compared_with {
+        writeln!(out, "compared   {}  (the better page took its place since)", line(url, 120))?;
+    }
+    writeln!(out, "why        {}", reason(entry))?;
     if !entry.title.is_empty() {
         writeln!(out, "title      {}", line(&entry.title, 150))?;
     }

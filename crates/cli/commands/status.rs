@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::tables::read_only;
 use crate::crawl::{Summary, print_hosts, print_summary};
 use crate::data::{must_exist, saved, unreadable};
+use crate::duplicates::{LogCounts, Rows};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, escape, number};
 
@@ -67,6 +68,10 @@ fn read(data: &Path) -> Result<Option<Summary>> {
                 .map_err(|error| coded(DAMAGED, format!("{}: {error}", path.display())))?;
             // Not where it lay when it was written.
             summary.data = data.display().to_string();
+            // Written by the last commit of a crawl: the log may say more by now.
+            if let Ok(rows) = Rows::open(data) {
+                summary.take_discarded(&LogCounts::of(&rows));
+            }
             Ok(Some(summary))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

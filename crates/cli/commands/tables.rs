@@ -82,7 +82,7 @@ impl Directory for ReadOnly {
 
 /// The store of a data directory as of its last commit, and the name of the recipe that made it; `None`
 /// where there is none.
-pub(super) fn read_only(
+pub(crate) fn read_only(
     data: &Path,
     policy: Policy,
     recipe: &str,

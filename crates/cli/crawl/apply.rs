@@ -408,11 +408,13 @@ impl Committer {
     }
 
     /// Writes the counts into the summary, for who reads it.
-    pub(crate) fn save_counts(&self, data: &DataDir) -> Result<()> {
+    pub(crate) fn save_counts(&mut self, data: &DataDir) -> Result<()> {
+        let log = self.count_by_log()?;
         let path = data.root().join("summary.json");
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
         let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { return Ok(()) };
         summary.pages = self.stats.pages();
+        summary.take_discarded(&log);
         data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)
     }
 

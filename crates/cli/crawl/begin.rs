@@ -100,8 +100,7 @@ impl Writer {
         self.committer.recrawl = true;
         self.committer.looked_at_before = self.stats.looked_at();
         // Budgets are those of the look that begins.
-        self.stats.forget_hosts();
-        self.committer.forget_host_pages()?;
+        self.stats.begin_look();
         let (mut queued, mut wanted) = (0u64, 0u64);
         // Seeds first: one that has moved brings the scope of all that moved with it.
         for seed in &self.seeds {

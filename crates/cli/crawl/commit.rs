@@ -15,64 +15,18 @@ use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
-use serde::{Deserialize, Serialize};
-use url::Url;
 
 use super::intact;
 use super::log::{Log, Skipped};
 use super::page::PageWork;
+use super::positions::{PagePosition, SkipPosition, read_position};
 use super::received::Received;
 use super::shared::{Told, Verdicts, url_of_key};
-use super::stats::{PageCounts, Stats};
+use super::stats::Stats;
 use super::texts::TextCache;
 use crate::data::DataDir;
-use crate::duplicates::{Decisions, Rows};
+use crate::duplicates::{Decisions, LogCounts, Rows};
 use crate::exit::{DAMAGED, USAGE, coded};
-
-/// Positions of the other stores, carried by each commit of the dedup store.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct PagePosition {
-    warc_file: u32,
-    warc_length: u64,
-    discarded: u64,
-    /// Length of skipped.jsonl after a job that has no frontier to keep it.
-    skipped: u64,
-    counts: PageCounts,
-    /// What no other archive is called; in the ids of its records.
-    archive: u64,
-    decisions: u64,
-    /// Pages that leave the index: done after this commit, and once more at open.
-    leaves_index: Vec<u64>,
-}
-
-/// The same for the frontier's commits.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-struct SkipPosition {
-    skipped: u64,
-    counts: BTreeMap<String, u64>,
-    elapsed_ms: u64,
-    finished: bool,
-    /// Hosts that came into the scope because a seed moved there.
-    moved_seeds: Vec<String>,
-    /// A look at all known pages is under way, or waits for hosts that could not be reached.
-    recrawl: bool,
-    /// All that is to be looked at is queued, and not all of it was.
-    looking: bool,
-    /// Pages looked at before it began.
-    #[serde(alias = "fetched_before")]
-    looked_at_before: u64,
-    /// The rules by which URLs were refused.
-    rules: String,
-}
-
-/// Whether a look at all known pages by these rules was stopped before its end, by what the frontier keeps
-/// for us. One that only waits for hosts that could not be reached has come to its end.
-pub(super) fn is_looking(payload: &[u8], rules: &str) -> Result<bool> {
-    let position: SkipPosition = read_position(payload)?;
-    Ok(position.looking && position.rules == rules)
-}
 
 /// Which stores a job uses, and how.
 #[derive(Clone, Debug)]
@@ -154,6 +108,10 @@ pub(crate) struct Committer {
     pub(super) rows_before: Option<Rows>,
     /// The rules by which URLs were refused.
     pub(super) rules: String,
+    /// A page was fetched where the crawl begins, if that is known.
+    pub(super) seed_fetched: Option<bool>,
+    /// Of which pages were fetched in the last group, and how many ever.
+    hosts: Vec<(String, u64)>,
     pub(super) threshold: u32,
     pub(super) recipe: Recipe,
     before: Duration,
@@ -210,7 +168,7 @@ impl Committer {
         }
         let pages: PagePosition = read_position(&store.payload())?;
         let skips: SkipPosition = match &frontier {
-            Some(frontier) => read_position(&frontier.payload()?)?,
+            Some(frontier) => SkipPosition::read(&frontier.payload()?)?,
             None => SkipPosition::default(),
         };
         let archive = match pages.archive {
@@ -280,6 +238,8 @@ impl Committer {
             looked_at_before: skips.looked_at_before,
             rows_before: None,
             rules: skips.rules,
+            seed_fetched: skips.seed_fetched,
+            hosts: pages.hosts,
             threshold: parts.policy.distance,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
@@ -293,6 +253,9 @@ impl Committer {
             frontier.notes(HOST_PAGES, &mut |host, pages| {
                 committer.stats.restore_host(host, pages);
             })?;
+            for (host, fetched) in &committer.hosts {
+                committer.stats.at_least(host, *fetched);
+            }
         }
         Ok(committer)
     }
@@ -456,9 +419,16 @@ impl Committer {
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
         self.finished = finished;
         self.looking &= !finished;
+        if self.frontier.is_some() && self.shared.is_none() {
+            let hosts = self.stats.new_host_pages();
+            if !hosts.is_empty() {
+                self.hosts = hosts;
+            }
+        }
         let mut position = PagePosition {
             counts: self.stats.pages(),
             archive: self.archive_name,
+            hosts: self.hosts.clone(),
             ..PagePosition::default()
         };
         if let Some(warc) = &mut self.warc {
@@ -505,6 +475,7 @@ impl Committer {
                 looking: self.looking,
                 looked_at_before: if recrawl { self.looked_at_before } else { 0 },
                 rules: self.rules.clone(),
+                seed_fetched: self.seed_fetched,
             };
             frontier.commit(&serde_json::to_vec(&position)?)?;
         }
@@ -525,6 +496,16 @@ impl Committer {
         (self.pending, self.lines) = (0, 0);
         self.since = Instant::now();
         if lost { self.commit(finished) } else { Ok(()) }
+    }
+
+    /// Makes the figures of what is discarded those of the log, in which every change of it stands.
+    /// What was done before is committed.
+    pub(crate) fn count_by_log(&mut self) -> Result<LogCounts> {
+        let log = LogCounts::of(&Rows::open(&self.root)?);
+        if self.stats.take_discarded(&log) {
+            self.commit_as_it_is()?;
+        }
+        Ok(log)
     }
 
     /// Ends the background work of index and dedup store.
@@ -575,19 +556,6 @@ fn open_index(data: &DataDir, documents: u64, leaving: &[u64]) -> Result<Index> 
     }
     index.commit()?;
     Ok(index)
-}
-
-/// Where the seeds of a crawl moved to, as of its last commit.
-pub(crate) fn moved_seeds(frontier: &dyn Frontier) -> Result<Vec<Url>> {
-    let position: SkipPosition = read_position(&frontier.payload()?)?;
-    Ok(position.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()).collect())
-}
-
-fn read_position<T: Default + for<'a> Deserialize<'a>>(bytes: &[u8]) -> Result<T> {
-    if bytes.is_empty() {
-        return Ok(T::default());
-    }
-    serde_json::from_slice(bytes).context("the committed positions cannot be read")
 }
 
 pub(super) fn place(location: &Location) -> String {

@@ -201,6 +201,7 @@ impl Committer {
     /// A redirect: logged as an alias of its target.
     pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
         let url = lease.entry.url.as_str();
+        self.end_other_alias(&lease.entry.url, target)?;
         if self.store.id_of(url.as_bytes())?.is_none() {
             let nothing = hapax_dedup::Document {
                 tokens: 0,

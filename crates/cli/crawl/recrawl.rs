@@ -33,15 +33,6 @@ fn row_of(rows: &Rows, id: u64, decided: Option<u64>) -> Option<Row> {
 }
 
 impl Committer {
-    /// Hosts have their whole budget again.
-    pub(super) fn forget_host_pages(&self) -> Result<()> {
-        let Some(frontier) = &self.frontier else { return Ok(()) };
-        let mut hosts = Vec::new();
-        frontier.notes(HOST_PAGES, &mut |host, _| hosts.push(host.to_owned()))?;
-        hosts.iter().for_each(|host| frontier.note(host, HOST_PAGES, Vec::new()));
-        Ok(())
-    }
-
     /// Whether a known page still says what it said, and the page it duplicates is still there.
     pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
         let Some(record) = self.store.record(id)? else { return Ok(false) };
@@ -128,6 +119,25 @@ impl Committer {
         }
         self.ask_again(text);
         self.skip(text, "redirects", "a loop: it leads back to itself over others")
+    }
+
+    /// At a second look a redirect may lead elsewhere: its line is of before.
+    pub(super) fn end_other_alias(&mut self, url: &Url, target: &Url) -> Result<()> {
+        let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.recrawl);
+        let Some(id) = id else { return Ok(()) };
+        if self.kind_of(id)? != Some(ALIAS) {
+            return Ok(());
+        }
+        let line = match &self.rows_before {
+            Some(rows) => rows.by_id(id).map(|row| rows.line(&row)).transpose()?,
+            None => None,
+        };
+        if line.is_some_and(|line| line.of.url != target.as_str()) {
+            self.end_row(id, url.as_str())?;
+            self.forget(id)?;
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        }
+        Ok(())
     }
 
     /// Forgets a page that says something else now: counts and log follow.

@@ -12,12 +12,13 @@ use hapax_frontier::{DiskFrontier, Frontier, Next, normalize};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
-use super::commit::{Committer, Parts, is_looking};
+use super::commit::{Committer, Parts};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work_or_say};
 use super::lanes::Lanes;
 use super::missing::MissingPages;
 use super::patterns::Patterns;
+use super::positions::is_looking;
 use super::progress::Progress;
 use super::received::Received;
 use super::robots::HostRules;
@@ -232,9 +233,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     runtime.shutdown_timeout(Duration::from_secs(1));
     let defect = "the commit thread panicked: a defect of this program, please report it";
     let elapsed = joined.map_err(|_| coded(WRITE, defect))?;
-    let (elapsed, failure) = match elapsed {
-        Ok(elapsed) => (elapsed, None),
-        Err(error) => (Duration::ZERO, Some(error)),
+    let (elapsed, seed_fetched, failure) = match elapsed {
+        Ok((elapsed, seed_fetched)) => (elapsed, seed_fetched, None),
+        Err(error) => (Duration::ZERO, None, Some(error)),
     };
     let stop = match (stop, &failure) {
         (stop, None) => stop?,
@@ -246,6 +247,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
     if !summary.shared {
         summary.name_hosts(&stats, &*frontier);
+        // Unless the job failed: then it says why.
+        if let Some(seed_fetched) = seed_fetched {
+            summary.seed_missed = !seed_fetched && stop == Stop::Complete;
+        }
     }
     tracing::info!(
         "{}: {} fetched, {} indexed, {} discarded",

@@ -143,7 +143,7 @@ fn worker_name(data: &DataDir) -> Result<String> {
 }
 
 /// The URL of a key of the store.
-pub(super) fn url_of_key(key: &str) -> &str {
+pub(crate) fn url_of_key(key: &str) -> &str {
     key.strip_prefix(ELSEWHERE).unwrap_or(key)
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::duplicates::LogCounts;
+
 /// Counts of pages, moved forward with the dedup store's commits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -27,10 +29,22 @@ pub(crate) struct PageCounts {
     pub(crate) discarded_bytes: u64,
 }
 
+impl HostPages {
+    const fn all(&self) -> u64 {
+        self.before + self.fetched
+    }
+}
+
 impl PageCounts {
     /// Pages discarded as duplicates, aliases not counted.
     pub(crate) const fn discarded(&self) -> u64 {
         self.exact + self.near + self.canonical
+    }
+
+    /// What is discarded is what the log says.
+    pub(crate) const fn take(&mut self, log: &LogCounts) {
+        (self.exact, self.near, self.canonical) = (log.exact, log.near, log.canonical);
+        (self.alias, self.discarded_bytes) = (log.alias, log.bytes);
     }
 
     /// Adds another data directory's.
@@ -51,7 +65,12 @@ impl PageCounts {
 /// Pages of one host.
 #[derive(Debug, Default)]
 struct HostPages {
+    /// In this look at all pages, or the first one: budgets begin anew with each.
     fetched: u64,
+    /// In those before.
+    before: u64,
+    /// Fetched in all looks, as of the last commit.
+    committed: u64,
     discarded: u64,
     failed: u64,
     /// Asked for, and not counted yet.
@@ -115,7 +134,7 @@ impl Stats {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pages fetched of a host.
+    /// Pages fetched of a host, as they count for its budget.
     pub(crate) fn host_pages(&self, host: &str) -> u64 {
         self.hosts().get(host).map_or(0, |pages| pages.fetched)
     }
@@ -149,9 +168,40 @@ impl Stats {
         pages.changed = true;
     }
 
-    /// Counts every host from zero again.
-    pub(crate) fn forget_hosts(&self) {
-        self.hosts().clear();
+    /// Hosts have their whole budget again.
+    pub(crate) fn begin_look(&self) {
+        for pages in self.hosts().values_mut() {
+            (pages.before, pages.fetched, pages.changed) = (pages.all(), 0, true);
+        }
+    }
+
+    /// What is discarded, of each host too, is what the log says; whether that is something else.
+    pub(crate) fn take_discarded(&self, log: &LogCounts) -> bool {
+        let before = self.pages();
+        self.update(|counts| counts.take(log));
+        let mut any = self.pages() != before;
+        for (host, pages) in self.hosts().iter_mut() {
+            let discarded = log.hosts.get(host).copied().unwrap_or(0);
+            if pages.discarded != discarded {
+                (pages.discarded, pages.changed, any) = (discarded, true, true);
+            }
+        }
+        any
+    }
+
+    /// The hosts of which pages were fetched since the last commit, and how many ever.
+    pub(crate) fn new_host_pages(&self) -> Vec<(String, u64)> {
+        let hosts = self.hosts();
+        let new = hosts.iter().filter(|(_, pages)| pages.all() > pages.committed);
+        new.map(|(host, pages)| (host.clone(), pages.all())).collect()
+    }
+
+    /// So many pages of a host were fetched, as a commit of the store told and that of the frontier may not have.
+    pub(crate) fn at_least(&self, host: &str, fetched: u64) {
+        let mut hosts = self.hosts();
+        let pages = hosts.entry(host.to_owned()).or_default();
+        pages.fetched += fetched.saturating_sub(pages.all());
+        (pages.committed, pages.changed) = (pages.all(), true);
     }
 
     /// Pages that were answered for, whether they had changed or not.
@@ -180,8 +230,9 @@ impl Stats {
     pub(crate) fn restore_host(&self, host: &str, note: &[u8]) {
         let mut counts = note.as_chunks::<8>().0.iter().map(|count| u64::from_le_bytes(*count));
         let mut next = || counts.next().unwrap_or(0);
-        let (fetched, discarded, failed) = (next(), next(), next());
-        let pages = HostPages { fetched, discarded, failed, ..HostPages::default() };
+        let (fetched, discarded, failed, before) = (next(), next(), next(), next());
+        let mut pages = HostPages { fetched, discarded, failed, before, ..HostPages::default() };
+        pages.committed = pages.all();
         self.hosts().insert(host.to_owned(), pages);
     }
 
@@ -190,7 +241,7 @@ impl Stats {
         let hosts = self.hosts();
         let mut all: Vec<(&String, &HostPages)> = hosts.iter().collect();
         let order = |a: &(&String, &HostPages), b: &(&String, &HostPages)| {
-            (b.1.fetched, b.1.failed, a.0).cmp(&(a.1.fetched, a.1.failed, b.0))
+            (b.1.all(), b.1.failed, a.0).cmp(&(a.1.all(), a.1.failed, b.0))
         };
         if all.len() > most && most > 0 {
             all.select_nth_unstable_by(most, order);
@@ -198,7 +249,7 @@ impl Stats {
         }
         all.sort_unstable_by(order);
         let row = |(host, pages): (&String, &HostPages)| {
-            (host.clone(), [pages.fetched, pages.discarded, pages.failed])
+            (host.clone(), [pages.all(), pages.discarded, pages.failed])
         };
         all.into_iter().map(row).collect()
     }
@@ -206,9 +257,9 @@ impl Stats {
     /// Calls `visit` with the hosts whose count has changed since this was called last.
     pub(crate) fn changed_hosts(&self, mut visit: impl FnMut(&str, Vec<u8>)) {
         for (host, pages) in self.hosts().iter_mut().filter(|(_, pages)| pages.changed) {
-            let counts = [pages.fetched, pages.discarded, pages.failed];
+            let counts = [pages.fetched, pages.discarded, pages.failed, pages.before];
             visit(host, counts.map(u64::to_le_bytes).concat());
-            pages.changed = false;
+            (pages.committed, pages.changed) = (pages.all(), false);
         }
     }
 

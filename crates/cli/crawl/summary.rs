@@ -1,6 +1,6 @@
 //! What a crawl came to: summary.json, and the same for a person.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,6 +10,7 @@ use hapax_frontier::{Counts, Frontier};
 use serde::{Deserialize, Serialize};
 
 use super::stats::{PageCounts, Stats};
+use crate::duplicates::LogCounts;
 use crate::exit;
 use crate::output::{bytes, duration, escape, number, shell_path};
 
@@ -77,6 +78,9 @@ pub(crate) struct Summary {
     /// A recrawl that got no answer for any page, or failures alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) unreached: bool,
+    /// Of the seeds none was ever fetched, whatever sitemaps brought.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) seed_missed: bool,
 }
 
 /// What came of one host.
@@ -131,6 +135,7 @@ impl Summary {
             hosts: Vec::new(),
             shared: false,
             unreached: false,
+            seed_missed: false,
         }
     }
 
@@ -164,11 +169,42 @@ impl Summary {
         self
     }
 
+    /// What is discarded is what the log says now, whatever was written when.
+    pub(crate) fn take_discarded(&mut self, log: &LogCounts) {
+        self.pages.take(log);
+        for line in &mut self.hosts {
+            line.discarded = log.hosts.get(&line.host).copied().unwrap_or(0);
+        }
+        if self.shared || self.known_urls == 0 {
+            // Hosts are counted by none of these.
+            return;
+        }
+        // A kill may have come before the first figures of a host.
+        let named: HashSet<&str> = self.hosts.iter().map(|line| &*line.host).collect();
+        let mut more: Vec<_> =
+            log.hosts.iter().filter(|(host, _)| !named.contains(&***host)).collect();
+        more.sort_unstable_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let more = more.into_iter().take(HOSTS.saturating_sub(self.hosts.len()));
+        let line = |(host, discarded): (&String, &u64)| HostLine {
+            host: host.clone(),
+            discarded: *discarded,
+            ..HostLine::default()
+        };
+        let more: Vec<HostLine> = more.map(line).collect();
+        self.hosts.extend(more);
+    }
+
+    /// URLs that wait, but for those that this run gave up.
+    const fn waiting(&self) -> u64 {
+        self.queued_urls.saturating_sub(self.deferred_urls)
+    }
+
     /// The exit code of the run.
     pub(crate) fn code(&self) -> u8 {
         if self.stopped.is_some() {
             exit::STOPPED
         } else if self.unreached
+            || self.seed_missed
             // Redirects to where nothing may be fetched and errors are answers, but no pages.
             || self.pages.fetched == 0 && self.pages.unchanged == 0 && !self.shared
         {
@@ -193,8 +229,16 @@ pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
         let host = escape(&line.host);
         writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {failed:>9}  {host}{down}")?;
     }
-    if summary.hosts.len() >= HOSTS {
-        writeln!(out, "  and others; these are the {HOSTS} of which most was fetched")?;
+    // What is left of the totals: further hosts, and pages that were read from files.
+    let sum = |of: fn(&HostLine) -> u64| summary.hosts.iter().map(of).sum::<u64>();
+    let rest = [
+        summary.queued_urls.saturating_sub(sum(|line| line.queued)),
+        summary.pages.fetched.saturating_sub(sum(|line| line.fetched)),
+        summary.pages.discarded().saturating_sub(sum(|line| line.discarded)),
+    ];
+    if summary.hosts.len() >= HOSTS || rest.iter().any(|count| *count > 0) {
+        let [queued, fetched, discarded] = rest.map(number);
+        writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {:>9}  others", "")?;
     }
     Ok(())
 }
@@ -209,6 +253,9 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
             "No page could be looked at again: every answer was a failure (5xx or 429).".to_owned()
         }
         (None, _) if summary.unreached => "No page could be looked at again.".to_owned(),
+        (None, exit::NO_SEED) if pages.fetched > 0 => {
+            "No seed could be fetched, only what sitemaps or earlier runs led to.".to_owned()
+        }
         (None, exit::NO_SEED) => "No seed could be fetched.".to_owned(),
         (None, _) if summary.deferred_urls > 0 => {
             "Done, but for what could not be reached.".to_owned()
@@ -257,8 +304,9 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
             "  unreachable  {:>9}   tried again when the same command is run again",
             number(summary.deferred_urls)
         )?;
-    } else if summary.queued_urls > 0 {
-        writeln!(out, "  still queued {:>9}", number(summary.queued_urls))?;
+    }
+    if summary.waiting() > 0 {
+        writeln!(out, "  still queued {:>9}", number(summary.waiting()))?;
     }
     let root = Path::new(&summary.data);
     let data = shell_path(root);

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_frontier::{Entry, EntryKind, Frontier, Lease, Rejected, normalize};
+use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -58,8 +58,6 @@ const TOGETHER: usize = 64;
 const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
 const STUB_WORDS: u32 = 50;
-/// Characters that are told of an address that leads nowhere.
-const MAX_SHOWN: usize = 200;
 
 /// Whether a page was asked for and something else came than a failure.
 fn is_answer(message: &Message) -> bool {
@@ -77,6 +75,16 @@ fn is_answer(message: &Message) -> bool {
         _ => None,
     };
     lease.is_some_and(|lease| lease.entry.kind == EntryKind::Page)
+}
+
+/// The URL that was asked for, if a page came or the known one still stands.
+fn page_of(message: &Message) -> Option<&Url> {
+    let lease = match message {
+        Message::Page(page) => page.lease.as_ref()?,
+        Message::Unread { lease, bytes: Some(_), .. } | Message::Unchanged { lease, .. } => lease,
+        _ => return None,
+    };
+    (lease.entry.kind == EntryKind::Page).then_some(&lease.entry.url)
 }
 
 /// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
@@ -107,14 +115,19 @@ impl Writer {
             );
         }
         let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
-        if !self.committer.is_shared() {
+        summary.shared = self.committer.is_shared();
+        if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
         crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
     }
 
-    /// Works until all senders are gone; returns the time spent on the data directory.
-    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Duration> {
+    /// Works until all senders are gone; returns the time spent on the data directory, and whether a seed was
+    /// ever fetched there, if that is known.
+    pub(super) fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Message>,
+    ) -> Result<(Duration, Option<bool>)> {
         let control = Arc::clone(&self.control);
         let _guard = PanicGuard(Arc::clone(&self.control));
         let result =
@@ -123,9 +136,10 @@ impl Writer {
                 let counts = self.frontier.counts();
                 let finished = counts.queued == counts.deferred;
                 self.committer.commit(finished)?;
-                let elapsed = self.committer.elapsed();
+                self.committer.count_by_log()?;
+                let told = (self.committer.elapsed(), self.committer.seed_fetched);
                 self.committer.close()?;
-                Ok(elapsed)
+                Ok(told)
             });
         if result.is_err() {
             control.failed.store(true, Relaxed);
@@ -232,6 +246,9 @@ impl Writer {
     fn take(&mut self, message: Message) -> Result<()> {
         if is_answer(&message) {
             self.stats.reached.fetch_add(1, Relaxed);
+        }
+        if page_of(&message).is_some_and(|url| self.seeds.contains(url)) {
+            self.committer.seed_fetched = Some(true);
         }
         match message {
             Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
@@ -452,83 +469,6 @@ impl Writer {
             self.committer.skip(url.as_str(), "nofollow", &detail)?;
         }
         Ok(())
-    }
-
-    /// A page that leads elsewhere, for good or not.
-    fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
-        let entry = &lease.entry;
-        let to = match normalize(target, &self.rules.limits) {
-            Err(Rejected::Scheme) => {
-                let target: String = target.as_str().chars().take(MAX_SHOWN).collect();
-                let detail = format!("it leads to {target}, which is no web address");
-                return self.leads_back(lease, &detail);
-            }
-            to => to.ok(),
-        };
-        if to.as_ref() == Some(&entry.url) {
-            // Followed as often as is allowed, and it led here again.
-            let detail = format!("it leads to itself, or to another spelling: {target}");
-            return self.leads_back(lease, &detail);
-        }
-        if let Some(to) = to {
-            self.committer.remember_target(&entry.url, &to);
-            let round = self.committer.redirects_round(&entry.url, to, self.max_redirects)?;
-            if !round.is_empty() {
-                for url in round {
-                    self.committer.end_alias(&url)?;
-                }
-                let detail = format!("a loop: over {target} it leads back to itself");
-                return self.leads_back(lease, &detail);
-            }
-        }
-        // A known page has another address now. Where that is not fetched, for whatever reason, the text
-        // would be lost: then it stays under the old one.
-        if self.follow(entry, target)? && moved {
-            self.committer.gone(entry.url.as_str())?;
-        }
-        self.committer.alias(lease, target)
-    }
-
-    /// A redirect that leads to no page; it may be another one at the next second look.
-    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
-        let url = lease.entry.url.as_str();
-        self.committer.ask_again(url);
-        self.committer.skip(url, "redirects", detail)?;
-        self.committer.finish(Some(lease));
-        Ok(())
-    }
-
-    /// Whether the target comes into the queue or has a page.
-    fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
-        let hops = from.hops.saturating_add(1);
-        if hops > self.max_redirects {
-            let detail = format!("more than {} in a row", self.max_redirects);
-            self.committer.skip(target.as_str(), "redirects", &detail)?;
-            return Ok(false);
-        }
-        // What a seed names as its own address has its depth too, as has every known page on a second look.
-        if from.kind == EntryKind::Page && self.seeds.contains(&from.url) {
-            // A seed that moved takes its scope along: http://x to https://www.x.
-            self.rules.seed_moved(target);
-            self.seeds.extend(normalize(target, &self.rules.limits));
-            let target = target.to_string();
-            if !self.committer.moved_seeds.contains(&target) {
-                self.committer.moved_seeds.push(target);
-            }
-        }
-        let depth = from.depth;
-        match self.rules.admit(target, depth) {
-            None => Ok(false),
-            Some(Ok(url)) => {
-                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
-                Ok(match self.admitted(url.clone(), depth, entry)? {
-                    // What is only known may have been refused, or answered with an error.
-                    Some(false) => self.committer.store().id_of(url.as_str().as_bytes())?.is_some(),
-                    queued => queued == Some(true),
-                })
-            }
-            Some(Err(refusal)) => self.refuse(&refusal).map(|_| false),
-        }
     }
 
     pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {

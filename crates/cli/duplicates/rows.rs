@@ -155,11 +155,16 @@ impl Rows {
             return Ok(());
         }
         self.catch_up()?;
-        let length = std::fs::metadata(data.join("decisions.jsonl")).map_or(0, |meta| meta.len());
-        if length != self.decisions.bytes {
+        if self.is_behind() {
             self.decisions = Decisions::read(data)?;
         }
         Ok(())
+    }
+
+    /// Whether something was decided since this was read.
+    pub(crate) fn is_behind(&self) -> bool {
+        let length = std::fs::metadata(self.path.with_file_name("decisions.jsonl"));
+        length.map_or(0, |meta| meta.len()) != self.decisions.bytes
     }
 
     /// Whether the log that is open is the one that lies there: `--fresh` puts another one there.
@@ -240,11 +245,14 @@ impl Rows {
 
     /// Rows whose page is discarded now: not restored, and not kept in the place of another.
     pub(crate) fn discarded(&self) -> impl Iterator<Item = &Row> {
-        self.rows.iter().filter(|row| {
-            self.decisions.restored(row.id).is_none()
-                && !self.decisions.took_over(row.id)
-                && !self.decisions.ended(row.id)
-        })
+        self.rows.iter().filter(|row| self.is_discarded(row))
+    }
+
+    /// Whether the page of a row is discarded now.
+    pub(crate) fn is_discarded(&self, row: &Row) -> bool {
+        self.decisions.restored(row.id).is_none()
+            && !self.decisions.took_over(row.id)
+            && !self.decisions.ended(row.id)
     }
 
     /// The page that stands for a row now: its number, and its URL where it is another than the log says.

@@ -14,10 +14,13 @@ use serde::Deserialize;
 use super::page::link;
 use super::views::frame;
 use crate::args::ListArgs;
-use crate::commands::duplicates::wanted;
+use crate::commands::clusters::members;
+use crate::commands::duplicates::{gone_told, wanted};
 use crate::commands::export::copies;
 use crate::crawl::Skipped;
-use crate::duplicates::{Filter, KINDS, Order, Row, Rows};
+use crate::duplicates::{
+    Filter, Heads, KINDS, Order, Row, Rows, Shown, clusters as all_clusters, tables,
+};
 use crate::output::{bytes, escape, number};
 
 /// Rows of a page.
@@ -125,9 +128,11 @@ fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
 
 pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
     let found = wanted(rows, &query.args())?;
+    let store = tables(data);
+    let heads = Heads::new(rows, store.as_ref());
     let mut shown = Vec::new();
     for row in found.iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
-        shown.push(item(rows, row)?);
+        shown.push(item(&heads, row)?);
     }
     let body = html! {
         h1 { (number(found.len() as u64)) " discarded pages" @if found.len() != rows.all().len() { " of " (number(rows.all().len() as u64)) } }
@@ -139,14 +144,14 @@ pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup
     Ok(frame("Discarded", "/list", data, body))
 }
 
-fn item(rows: &Rows, row: &Row) -> Result<Markup> {
-    let entry = rows.entry(row)?;
+fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
+    let (rows, Shown { entry, gone, .. }) = (heads.rows, heads.shown(row)?);
     let title = if entry.title.trim().is_empty() { &entry.url } else { &entry.title };
     Ok(html! {
         li {
             a href={ "/page/" (entry.id) } { (escape(title)) }
             div { (escape(&entry.url)) }
-            div.dim { "= " (escape(&entry.of.url)) }
+            div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) }
             div.meta {
                 span.tag { (escape(&entry.kind)) }
                 @if let Some(distance) = entry.distance { span { "distance " (distance) } }
@@ -162,32 +167,25 @@ fn item(rows: &Rows, row: &Row) -> Result<Markup> {
 }
 
 pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let mut groups: BTreeMap<u64, Vec<&Row>> = BTreeMap::new();
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
-        groups.entry(rows.kept_for(row).0).or_default().push(row);
-    }
-    let mut groups: Vec<Vec<&Row>> = groups.into_values().collect();
-    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    let store = tables(data);
+    let groups = all_clusters(&[Heads::new(rows, store.as_ref())], |_, _| Ok(true))?;
     let total = groups.len();
     let mut shown = Vec::new();
     for group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
-        let Some(first) = group.first() else { continue };
-        let of = rows.entry(first)?.of;
-        let size: u64 = group.iter().map(|row| u64::from(row.bytes)).sum();
-        let mut members = Vec::new();
-        for row in group.iter().take(PAGE) {
-            members.push(rows.entry(row)?);
+        let mut copies = Vec::new();
+        for (rows, row) in group.rows.iter().take(PAGE) {
+            copies.push(rows.entry(row)?);
         }
         shown.push(html! {
             li {
-                div { (link(&of.url)) }
-                div.meta { span { "stands for " (group.len()) " more" } span { (bytes(size)) } }
+                div { (link(&group.url)) span.dim { (gone_told(group.gone)) } }
+                div.meta { span { "stands for " (members(&group)) } span { (bytes(group.bytes)) } }
                 details {
                     summary { "its copies" }
-                    ul { @for entry in &members {
+                    ul { @for entry in &copies {
                         li { a href={ "/page/" (entry.id) } { (escape(&entry.url)) } " " span.tag { (escape(&entry.kind)) } }
                     } }
-                    @if group.len() > PAGE { p.dim { "and " (group.len() - PAGE) " more" } }
+                    @if group.rows.len() > PAGE { p.dim { "and " (group.rows.len() - PAGE) " more" } }
                 }
             }
         });

@@ -7,8 +7,9 @@ use maud::{Markup, html};
 
 use super::side::side_by_side;
 use super::views::frame;
+use crate::commands::duplicates::gone_told;
 use crate::crawl::Discarded;
-use crate::duplicates::{Rows, Texts, reason};
+use crate::duplicates::{Heads, Rows, Shown, Texts, reason, tables};
 use crate::output::{bytes, escape};
 
 /// Only what is a web address becomes a link.
@@ -27,8 +28,10 @@ pub(super) fn show(
     done: Option<&str>,
     token: &str,
 ) -> Result<Markup> {
-    let (row, entry) = rows.find(&id.to_string())?;
-    let compared = rows.compared_with(&row)?;
+    let (row, _) = rows.find(&id.to_string())?;
+    let store = tables(data);
+    let shown = Heads::new(rows, store.as_ref()).shown(&row)?;
+    let entry = &shown.entry;
     let restored = rows.decisions.restored(id);
     let took_over = rows.decisions.took_over(id);
     let button = |action: &str, key: &str, text: &str, main: bool| {
@@ -56,7 +59,7 @@ pub(super) fn show(
             }
         }
         h1 { @if entry.title.is_empty() { "(no title)" } @else { (escape(&entry.title)) } }
-        (pair(&entry, compared.as_deref(), restored, took_over))
+        (pair(&shown, restored, took_over))
         div.actions {
             @if rows.decisions.renewed(id) {
                 p.dim { "A newer line is about this page." }
@@ -72,18 +75,14 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(&entry, &rows.line(&row)?, &Texts::open(data)))
+        (texts(entry, &rows.line(&row)?, &Texts::open(data)))
     };
     Ok(frame(&entry.title, "/list", data, body))
 }
 
 /// The facts of a pair.
-pub(super) fn pair(
-    entry: &Discarded,
-    compared: Option<&str>,
-    restored: Option<&str>,
-    took_over: bool,
-) -> Markup {
+pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Markup {
+    let entry = &shown.entry;
     let quoted = |list: &[String]| {
         let list: Vec<String> =
             list.iter().map(|shingle| format!("“{}”", escape(shingle))).collect();
@@ -92,8 +91,9 @@ pub(super) fn pair(
     html! {
         dl.facts {
             dt { "discarded" } dd { (link(&entry.url)) }
-            dt { "kept" } dd { (link(&entry.of.url)) }
-            @if let Some(url) = compared { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
+            dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) } }
+            @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
+            @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
             dt { "why" } dd { span.tag { (escape(&entry.kind)) } " " (escape(&reason(entry))) }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 use super::page::{pair, texts};
 use super::views::summary;
 use crate::data::must_hold_pages;
-use crate::duplicates::{Rows, Texts};
+use crate::duplicates::{Heads, Rows, Texts, tables};
 use crate::exit::{COMPLETE, WRITE, coded};
 use crate::output::{bytes, escape, number};
 
@@ -26,17 +26,20 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
     let total = wanted.len();
+    let store = tables(data);
+    let heads = Heads::new(&rows, store.as_ref());
     let mut shown = Vec::new();
     for row in wanted.iter().take(pairs) {
-        let entry = rows.entry(row)?;
+        let pair_shown = heads.shown(row)?;
+        let entry = &pair_shown.entry;
         shown.push(html! {
             details {
                 summary {
                     span.tag { (escape(&entry.kind)) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
-                (pair(&entry, rows.compared_with(row)?.as_deref(), None, false))
-                (texts(&entry, &rows.line(row)?, &stored))
+                (pair(&pair_shown, None, false))
+                (texts(entry, &rows.line(row)?, &stored))
             }
         });
     }

@@ -1,0 +1,89 @@
+//! The log by the pages that are kept: each with its copies and the redirects to it.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use super::rows::{NONE, Row, Rows};
+use super::standing::{Heads, Standing};
+
+/// A kept page, and the rows that it stands for.
+#[derive(Debug)]
+pub(crate) struct Cluster<'a> {
+    /// Its number, in the only directory that is asked.
+    pub(crate) id: Option<u64>,
+    pub(crate) url: String,
+    /// No page stands there any more.
+    pub(crate) gone: bool,
+    pub(crate) rows: Vec<(&'a Rows, Row)>,
+    /// Discarded pages.
+    pub(crate) copies: u64,
+    /// Addresses that only lead to it.
+    pub(crate) redirects: u64,
+    /// Of the copies.
+    pub(crate) bytes: u64,
+}
+
+/// What a cluster is told from others by.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Name {
+    Page(u64),
+    /// Numbers are a directory's own, URLs are everybody's; and what is gone has no number.
+    Url(String),
+}
+
+/// The clusters of the rows that are wanted, the largest first.
+pub(crate) fn clusters<'a>(
+    logs: &[Heads<'a>],
+    mut wanted: impl FnMut(&'a Rows, &Row) -> Result<bool>,
+) -> Result<Vec<Cluster<'a>>> {
+    let mut found: BTreeMap<Name, Cluster<'a>> = BTreeMap::new();
+    for heads in logs {
+        for row in heads.rows.discarded() {
+            if !wanted(heads.rows, row)? {
+                continue;
+            }
+            let standing = heads.of(row)?;
+            let written = heads.rows.kept_for(row).0;
+            let id = match standing {
+                Standing::Page(id) => Some(id),
+                Standing::AsWritten => Some(written).filter(|id| *id != NONE),
+                Standing::Nothing => None,
+            };
+            let name = match id {
+                Some(id) if logs.len() == 1 => Name::Page(id),
+                _ => Name::Url(url(heads, row, standing)?),
+            };
+            let cluster = match found.get_mut(&name) {
+                Some(cluster) => cluster,
+                None => {
+                    let cluster = Cluster {
+                        id: id.filter(|_| logs.len() == 1),
+                        url: url(heads, row, standing)?,
+                        gone: true,
+                        rows: Vec::new(),
+                        copies: 0,
+                        redirects: 0,
+                        bytes: 0,
+                    };
+                    found.entry(name).or_insert(cluster)
+                }
+            };
+            // In another directory it may be there.
+            cluster.gone &= standing == Standing::Nothing;
+            *(if row.is_alias() { &mut cluster.redirects } else { &mut cluster.copies }) += 1;
+            cluster.bytes += u64::from(row.bytes);
+            cluster.rows.push((heads.rows, *row));
+        }
+    }
+    let mut all: Vec<Cluster<'a>> = found.into_values().collect();
+    all.sort_by_key(|cluster| std::cmp::Reverse((cluster.copies, cluster.redirects)));
+    Ok(all)
+}
+
+fn url(heads: &Heads<'_>, row: &Row, standing: Standing) -> Result<String> {
+    match standing {
+        Standing::Page(id) => heads.url(id),
+        Standing::AsWritten | Standing::Nothing => Ok(heads.rows.entry(row)?.of.url),
+    }
+}

@@ -1,0 +1,148 @@
+//! Which page stands for a discarded one now. The one that the log names may have been discarded itself since,
+//! may be a redirect, or may be gone: only the tables know.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_dedup::{Policy, Store};
+use hapax_extract::Recipe;
+
+use super::rows::{Row, Rows};
+use crate::commands::tables::read_only;
+use crate::crawl::{Discarded, url_of_key};
+
+/// So many redirects and discarded pages are followed; a log that was written by hand may go round in a circle.
+const MOST_STEPS: usize = 64;
+
+/// What stands for a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A page that is kept, by its number.
+    Page(u64),
+    /// Nothing: it was never fetched or used, or is gone.
+    Nothing,
+    /// What the log says: there are no tables at hand, or they are behind the log.
+    AsWritten,
+}
+
+/// A row as it is shown, with the page that stands for it now.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) entry: Discarded,
+    /// The page of the log's line, where another one stands now.
+    pub(crate) compared_with: Option<String>,
+    /// The same of a redirect: where it leads.
+    pub(crate) leads_to: Option<String>,
+    /// No page stands for it any more.
+    pub(crate) gone: bool,
+}
+
+/// The tables of a data directory as of their last commit. The log is told without them too, as it was written.
+pub(crate) fn tables(data: &Path) -> Option<Store> {
+    let store = read_only(data, Policy::default(), Recipe::default().name()).ok().flatten();
+    store.map(|(store, _)| store)
+}
+
+/// What tells which page stands for a row.
+#[derive(Debug)]
+pub(crate) struct Heads<'a> {
+    pub(crate) rows: &'a Rows,
+    store: Option<&'a Store>,
+    /// What stands for a number; most rows ask for the same ones.
+    found: RefCell<HashMap<u64, Standing>>,
+}
+
+impl<'a> Heads<'a> {
+    pub(crate) fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
+        Self { rows, store, found: RefCell::default() }
+    }
+
+    /// What stands for a row that is discarded.
+    pub(crate) fn of(&self, row: &Row) -> Result<Standing> {
+        let (Some(store), true) = (self.store, row.is_alias()) else {
+            return self.of_id(self.rows.kept_for(row).0);
+        };
+        // Its page was not known yet when it was written, or by a number that it has no more.
+        match store.id_of(self.rows.line(row)?.of.url.as_bytes())? {
+            Some(id) => self.of_id(id),
+            None => Ok(Standing::Nothing),
+        }
+    }
+
+    /// What stands for the page of this number: itself, if it is kept.
+    pub(crate) fn of_id(&self, id: u64) -> Result<Standing> {
+        if let Some(found) = self.found.borrow().get(&id) {
+            return Ok(*found);
+        }
+        let found = self.follow(id)?;
+        self.found.borrow_mut().insert(id, found);
+        Ok(found)
+    }
+
+    fn follow(&self, id: u64) -> Result<Standing> {
+        let Some(store) = self.store else { return Ok(Standing::AsWritten) };
+        let mut id = id;
+        for _ in 0..MOST_STEPS {
+            if let Some((now, _)) = self.rows.decisions.survivor(id) {
+                id = now;
+            }
+            if id >= store.next_id() {
+                return Ok(Standing::AsWritten);
+            }
+            let Some(record) = store.record(id)? else {
+                // A crawl at work may have put another page in its place a moment ago.
+                let behind = self.rows.is_behind();
+                return Ok(if behind { Standing::AsWritten } else { Standing::Nothing });
+            };
+            let alias =
+                self.rows.by_id(id).filter(|row| row.is_alias() && self.rows.is_discarded(row));
+            match (record.of, alias) {
+                (Some(of), _) => id = of,
+                (None, None) => return Ok(Standing::Page(id)),
+                (None, Some(row)) => match store.id_of(self.rows.line(&row)?.of.url.as_bytes())? {
+                    Some(target) => id = target,
+                    None => return Ok(Standing::Nothing),
+                },
+            }
+        }
+        Ok(Standing::Nothing)
+    }
+
+    /// The URL, or the caller's name, of a page.
+    pub(crate) fn url(&self, id: u64) -> Result<String> {
+        let record = self.store.map(|store| store.record(id)).transpose()?.flatten();
+        let key = record.map(|record| String::from_utf8_lossy(&record.key).into_owned());
+        Ok(url_of_key(&key.unwrap_or_default()).to_owned())
+    }
+
+    /// The line of a row, with what stands for it now. What is not discarded any more is shown as it was.
+    pub(crate) fn shown(&self, row: &Row) -> Result<Shown> {
+        let entry = self.rows.entry(row)?;
+        let compared_with = self.rows.compared_with(row)?;
+        let mut shown = Shown { entry, compared_with, leads_to: None, gone: false };
+        if !self.rows.is_discarded(row) {
+            return Ok(shown);
+        }
+        match self.of(row)? {
+            Standing::AsWritten => {}
+            Standing::Nothing => shown.gone = true,
+            Standing::Page(id) if shown.entry.of.id == Some(id) => {}
+            Standing::Page(id) => {
+                let before = std::mem::replace(&mut shown.entry.of.url, self.url(id)?);
+                shown.entry.of.id = Some(id);
+                shown.entry.of.warc = None;
+                if before != shown.entry.of.url && !row.is_alias() {
+                    shown.compared_with = Some(self.rows.line(row)?.of.url);
+                }
+            }
+        }
+        if row.is_alias() {
+            shown.compared_with = None;
+            let target = self.rows.line(row)?.of.url;
+            shown.leads_to = Some(target).filter(|target| *target != shown.entry.of.url);
+        }
+        Ok(shown)
+    }
+}

@@ -1,0 +1,114 @@
+//! Which page stands for a redirect or a copy now: told the same by every reader of the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::fetching::article;
+use crate::inspect::Inspect;
+use crate::support::{Bench, Page, Server, code, html, json_lines, missing, prose, redirect};
+
+/// Redirects to a page that is discarded itself, over others, to what is not there; and what becomes of
+/// them `later`.
+fn site(later: Arc<AtomicBool>) -> Server {
+    let paths =
+        ["one", "copy/one", "old", "older", "oldest", "dead", "two", "lost", "lost/copy", "lead"];
+    let links = paths.map(|path| format!("<a href=/{path}>{path}</a>")).concat();
+    Server::answering(
+        Arc::new(move |path, _| match (path, later.load(SeqCst)) {
+            ("/", _) => html(format!("<p>{}</p>{links}", prose(1, 10))),
+            ("/one" | "/copy/one", _) => article(2),
+            ("/two", _) => article(3),
+            ("/old", _) => redirect("/copy/one"),
+            ("/older", _) => redirect("/old#part"),
+            ("/oldest", false) => redirect("/one"),
+            ("/oldest", true) => redirect("/two"),
+            ("/dead", _) => redirect("/nothing"),
+            ("/lead", _) => redirect("/lost"),
+            ("/lost" | "/lost/copy", false) => article(4),
+            ("/lost/copy", true) => Page { status: "503 Busy", ..missing() },
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    )
+}
+
+impl Bench {
+    /// Of each cluster: its page, copies, redirects, and whether no page stands there.
+    fn clusters(&self, server: &Server) -> Vec<(String, u64, u64, bool)> {
+        let rows = json_lines(self.run(&["duplicates", "clusters", "--json"]).as_bytes());
+        let row = |row: &Value| {
+            let number = |name: &str| row[name].as_u64().unwrap();
+            let url = row["of"]["url"].as_str().unwrap().replace(&server.url(""), "");
+            (url, number("copies"), number("redirects"), row["of_gone"] == true)
+        };
+        let mut rows: Vec<_> = rows.iter().map(row).collect();
+        rows.sort();
+        rows
+    }
+}
+
+#[test]
+fn a_redirect_stands_behind_the_page_that_is_kept_and_of_none_it_is_said() {
+    let later = Arc::new(AtomicBool::new(false));
+    let server = site(Arc::clone(&later));
+    let bench = Bench::new();
+    let (seeds, flags) = ([server.url("/")], ["--concurrency", "1"]);
+    assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
+    let cluster = |url: &str, copies, redirects, gone| (url.to_owned(), copies, redirects, gone);
+    assert_eq!(
+        bench.clusters(&server),
+        [
+            cluster("/lost", 1, 1, false),
+            cluster("/nothing", 0, 1, true),
+            cluster("/one", 1, 3, false)
+        ]
+    );
+    let (older, one) = (server.url("/older"), server.url("/one"));
+    let shown = bench.run(&["duplicates", "show", &older]);
+    assert!(shown.contains(&format!("kept       {one}\n")), "{shown}");
+    assert!(shown.contains(&format!("leads to   {}\n", server.url("/old"))), "{shown}");
+    let row = bench.rows(&["--match", "/older"]).remove(0);
+    assert_eq!(
+        (&row["of"]["url"], &row["leads_to"]),
+        (&one.as_str().into(), &server.url("/old").into())
+    );
+    let explained = bench.run(&["explain", &older]);
+    assert_eq!(explained.matches(&format!("for which {one} stands")).count(), 2, "{explained}");
+    let hits = json_lines(bench.run(&["search", "when", "--json"]).as_bytes());
+    let copies = |url: &str| hits.iter().find(|hit| hit["url"] == url).unwrap()["copies"].clone();
+    assert_eq!((copies(&one), copies(&server.url("/two"))), (1.into(), 0.into()));
+    let inspect = Inspect::start(&bench);
+    let page = inspect.get("/clusters");
+    for told in ["3 clusters", "1 more and 3 redirects", "(no page stands there now)"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let page = inspect.get(&format!("/page/{}", bench.id_of("/older")));
+    assert!(page.contains("<dt>leads to</dt>") && page.contains(&format!(">{one}</a>")), "{page}");
+
+    // The page of a redirect and of a copy is gone, the copy cannot be asked for; another redirect leads elsewhere.
+    later.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&seeds, &["--concurrency", "1", "--recrawl"])), 3);
+    assert_eq!(
+        bench.clusters(&server),
+        [
+            cluster("/lost", 1, 1, true),
+            cluster("/nothing", 0, 1, true),
+            cluster("/one", 1, 2, false),
+            cluster("/two", 0, 1, false)
+        ]
+    );
+    for path in ["/lead", "/lost/copy"] {
+        let shown = bench.run(&["duplicates", "show", &server.url(path)]);
+        assert!(shown.contains("/lost  (no page stands there now)"), "{shown}");
+        let rows = bench.rows(&["--match", path]);
+        assert_eq!(rows[0]["of_gone"], true, "{rows:?}");
+    }
+    let explained = bench.run(&["explain", &server.url("/lead")]);
+    assert!(explained.contains("where no page stands now"), "{explained}");
+    let explained = bench.run(&["explain", &server.url("/lost/copy")]);
+    assert!(explained.contains("which is not there any more"), "{explained}");
+    bench.checked();
+}
