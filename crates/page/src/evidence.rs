@@ -32,10 +32,12 @@ impl Evidence {
         let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());
-        let names = document
-            .names(|bytes| HASH.hash(bytes))
-            .map(|[whole, masked]| name_hash(whole, masked));
-        Self { basis, fingerprint, sketch, names, numbers }
+        Self { basis, fingerprint, sketch, names: Self::names_of(document), numbers }
+    }
+
+    /// Hashes of what a document calls itself.
+    pub fn names_of(document: &Document) -> [u64; 2] {
+        document.names(|bytes| HASH.hash(bytes)).map(|[whole, masked]| name_hash(whole, masked))
     }
 
     /// The document as a side of the policy's comparison.
