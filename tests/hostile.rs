@@ -41,8 +41,31 @@ const LIMITS: [&str; 12] = [
     "64",
 ];
 
+/// In another order for each seed; as they are for 0.
+fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
+    let mut state = seed;
+    for left in (2..=items.len()).rev().filter(|_| seed > 0) {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        items.swap(left - 1, (state >> 33) as usize % left);
+    }
+    items
+}
+
 #[test]
 fn each_hostile_behaviour_has_an_outcome_with_a_name_and_honest_hosts_go_on() {
+    outcomes(0);
+}
+
+/// Run by `cargo xtask hostile`.
+#[test]
+#[ignore = "the same in other orders"]
+fn hostile_outcomes_by_other_seeds() {
+    outcomes(1);
+    outcomes(2);
+}
+
+fn outcomes(seed: u64) {
     let all: Vec<(&str, u16, &[&str])> = BEHAVIOURS
         .iter()
         .map(|(name, act, expected)| (*name, hostile(*act, false), *expected))
@@ -52,6 +75,7 @@ fn each_hostile_behaviour_has_an_outcome_with_a_name_and_honest_hosts_go_on() {
     let server = honest(40);
     let mut seeds = vec![server.url("/p0")];
     seeds.extend(all.iter().map(|(_, port, _)| format!("http://127.0.0.1:{port}/a")));
+    let seeds = shuffled(seeds, seed);
     let bench = Bench::new();
     let mut child = bench.spawn(&seeds, &LIMITS);
     let mut most = 0;
@@ -304,34 +328,48 @@ fn honest_beside(limits: &[&str], acts: &[Act]) -> (f64, u64) {
     (seconds, most)
 }
 
-fn all_behaviours() -> Vec<Act> {
+/// 64 hosts in an order of each seed, so that others come first and others stand twice.
+fn all_behaviours(seed: u64) -> Vec<Act> {
     LazyLock::force(&BOMB_IN_GZIP);
-    BEHAVIOURS.iter().cycle().take(64).map(|(_, act, _)| *act).collect()
+    let acts = shuffled(BEHAVIOURS.iter().map(|(_, act, _)| *act).collect(), seed);
+    acts.into_iter().cycle().take(64).collect()
 }
 
-/// Pages a second of honest hosts alone and beside 64 hostile ones, in turn. Run by `cargo xtask hostile`.
+/// What honest hosts must keep of their pages a second.
+const KEPT: f64 = 0.80;
+/// In the short form, of one round a seed, which may meet whatever else the machine does.
+const KEPT_IN_SHORT: f64 = 0.65;
+
+/// Pages a second of honest hosts alone and beside 64 hostile ones, in turn, in three orders of these. Run by
+/// `cargo xtask hostile`, with one round a seed where `HOSTILE` is `short`.
 #[test]
 #[ignore = "a measurement"]
 fn hostile_throughput() {
-    let acts = all_behaviours();
+    let short = std::env::var("HOSTILE").is_ok_and(|form| form == "short");
+    let (rounds, least) = if short { (1, KEPT_IN_SHORT) } else { (3, KEPT) };
     let mut ratios = Vec::new();
-    for round in 0..3 {
-        let (alone, _) = honest_beside(&LIMITS, &[]);
-        let (beside, _) = honest_beside(&LIMITS, &acts);
-        let ratio = alone / beside;
-        say(&format!(
-            "round {round}: 7,200 honest pages in {alone:.2} s alone, {beside:.2} s beside 64 hostile hosts: {:.0} %",
-            100.0 * ratio
-        ));
-        ratios.push(ratio);
+    for round in 0..rounds {
+        for seed in 0..3 {
+            let (alone, _) = honest_beside(&LIMITS, &[]);
+            let (beside, _) = honest_beside(&LIMITS, &all_behaviours(seed));
+            let ratio = alone / beside;
+            say(&format!(
+                "round {round}, seed {seed}: 7,200 honest pages in {alone:.2} s alone, {beside:.2} s beside 64 hostile \
+                 hosts: {:.0} %",
+                100.0 * ratio
+            ));
+            ratios.push(ratio);
+        }
     }
     ratios.sort_by(f64::total_cmp);
+    let (median, last) = (ratios[ratios.len() / 2], ratios[ratios.len() - 1]);
     say(&format!(
         "honest hosts keep {:.0} % ({:.0} to {:.0}) of their pages a second",
-        100.0 * ratios[1],
+        100.0 * median,
         100.0 * ratios[0],
-        100.0 * ratios[2]
+        100.0 * last
     ));
+    assert!(median >= least, "{:.0} % are to be kept", 100.0 * least);
 }
 
 /// The same by the limits that a crawl has by default, with its memory: beside all behaviours, beside 64
@@ -345,7 +383,7 @@ fn hostile_at_default_limits() {
     let nearly: Act = |stream, _| ok(stream, "", "<p>some words ".repeat((9 << 20) / 14));
     let (alone, _) = honest_beside(&DEFAULTS, &[]);
     for (name, acts) in [
-        ("all behaviours", all_behaviours()),
+        ("all behaviours", all_behaviours(0)),
         ("hanging hosts", vec![hangs; 64]),
         ("bodies of 12 MiB", vec![large; 64]),
         ("pages of 9 MiB", vec![nearly; 64]),

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -13,13 +14,16 @@ pub(crate) const ALL: u64 = 1000;
 /// The folder of the program, which belongs to the root package.
 const PROGRAM: &str = "cli";
 
-/// One planted bug: a file of a crate (`FILE`, or `FILE --features NAMES` where the tests need them), what
-/// stands there, and what is put in its place.
+/// One planted bug: a file of a crate (`FILE`, with `--features NAMES` where the tests need them and `--test NAME`
+/// for the one that is asked first), what stands there, and what is put in its place.
+#[derive(Debug)]
 struct Mutant {
     /// The folder of the crate, and the name of the file that describes the bug.
     name: String,
     krate: String,
     features: String,
+    /// Part of the name of the test that notices it soonest; empty where nobody has written it down.
+    first: String,
     file: PathBuf,
     sound: String,
     planted: String,
@@ -43,30 +47,32 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     }
     mutants.sort_by(|a, b| a.name.cmp(&b.name));
     let step = mutants.len().div_ceil(usize::try_from(limit)?.max(1)).max(1);
-    let copy = root.join("target/mutants");
-    let sources = copy.join("sources");
-    let _ = fs::remove_dir_all(&sources);
-    copy_sources(root, &sources)?;
+    let copy = Sources::new(root)?;
     let (mut caught, mut planted) = (0, 0);
     let (mut missed, mut tested) = (Vec::new(), BTreeSet::new());
     for mutant in mutants.iter().skip(usize::try_from(from)? % step).step_by(step) {
-        let (krate, features) = (&mutant.krate, &mutant.features);
-        if tested.insert((krate, features)) {
-            let fails = fails(&copy, krate, features)?;
-            ensure!(!fails, "the tests of {krate} fail without a planted bug");
+        if tested.insert((&mutant.krate, &mutant.features)) {
+            let fails = copy.fails(mutant, "")?;
+            ensure!(fails.is_none(), "without a planted bug {} fails", fails.unwrap_or_default());
         }
-        let path = sources.join("crates").join(&mutant.krate).join(&mutant.file);
+        let started = Instant::now();
+        let path = copy.folder.join("crates").join(&mutant.krate).join(&mutant.file);
         let sound = fs::read_to_string(&path)?;
         fs::write(&path, sound.replacen(&mutant.sound, &mutant.planted, 1))?;
-        let noticed = fails(&copy, krate, features)?;
+        let noticed = copy.notices(mutant);
         fs::write(&path, sound)?;
+        let noticed = noticed?;
         planted += 1;
-        caught += u64::from(noticed);
-        if !noticed {
+        caught += u64::from(noticed.is_some());
+        let (word, by) = match &noticed {
+            Some(test) => ("caught", format!("by {test}")),
+            None => ("MISSED", String::new()),
+        };
+        if noticed.is_none() {
             missed.push(mutant.name.as_str());
         }
-        let word = if noticed { "caught" } else { "MISSED" };
-        writeln!(std::io::stdout(), "{word}  {}", mutant.name)?;
+        let seconds = started.elapsed().as_secs();
+        writeln!(std::io::stdout(), "{word}  {} {by} ({seconds} s)", mutant.name)?;
     }
     ensure!(planted > 0, "no planted bug has {only:?} in its name");
     writeln!(std::io::stdout(), "{caught} of {planted} planted bugs were caught")?;
@@ -83,31 +89,79 @@ fn read(krate: &str, path: &Path) -> Result<Mutant> {
     let (planted, _) = rest.split_once(">>>>>>> planted").context("no end")?;
     let planted = planted.strip_suffix('\n').unwrap_or(planted);
     let name = format!("{krate}/{}", path.file_stem().context("no name")?.to_string_lossy());
+    let (file, first) = file.split_once(" --test ").unwrap_or((file, ""));
     let (file, features) = file.split_once(" --features ").unwrap_or((file, ""));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(krate).join(file);
     let here = fs::read_to_string(&source).with_context(|| source.display().to_string())?;
     let times = here.matches(sound).count();
     ensure!(times == 1, "what it replaces stands {times} times in {file}: bring it up to date");
-    let (sound, planted) = (sound.to_owned(), planted.to_owned());
-    let (krate, features) = (krate.to_owned(), features.to_owned());
-    Ok(Mutant { name, krate, features, file: file.into(), sound, planted })
+    Ok(Mutant {
+        name,
+        krate: krate.to_owned(),
+        features: features.to_owned(),
+        first: first.to_owned(),
+        file: file.into(),
+        sound: sound.to_owned(),
+        planted: planted.to_owned(),
+    })
 }
 
-/// Whether a crate's tests do not pass; sources that do not compile are no planted bug.
-fn fails(copy: &Path, krate: &str, features: &str) -> Result<bool> {
-    let cargo = |args: &[&str]| {
-        let mut command = Command::new(env!("CARGO"));
-        command.current_dir(copy.join("sources")).env("CARGO_TARGET_DIR", copy.join("target"));
-        command.env("PROPTEST_CASES", "64").args(["test", "--release", "-p"]);
-        match krate {
-            PROGRAM => command.args(["hapax", "--bins", "--tests"]),
-            krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
+/// A copy of the sources.
+#[derive(Debug)]
+struct Sources {
+    folder: PathBuf,
+    /// Apart from where all else is built: cargo takes a crate of another copy of a workspace for the same one, so
+    /// what was built with a bug would be used there.
+    target: PathBuf,
+}
+
+impl Sources {
+    fn new(root: &Path) -> Result<Self> {
+        let own = root.join("target/mutants");
+        let folder = own.join("sources");
+        let _ = fs::remove_dir_all(&folder);
+        copy_sources(root, &folder)?;
+        Ok(Self { folder, target: own.join("target") })
+    }
+
+    /// The test that notices a bug: that of its description, else any.
+    fn notices(&self, mutant: &Mutant) -> Result<Option<String>> {
+        if !mutant.first.is_empty()
+            && let Some(test) = self.fails(mutant, &mutant.first)?
+        {
+            return Ok(Some(test));
+        }
+        self.fails(mutant, "")
+    }
+
+    /// A test of the bug's crate, of those with a name like `only`, that does not pass; sources that do not compile
+    /// are no planted bug.
+    fn fails(&self, mutant: &Mutant, only: &str) -> Result<Option<String>> {
+        let cargo = |args: &[&str]| {
+            let mut command = Command::new(env!("CARGO"));
+            command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
+            // Most of the crate that is changed is as it was.
+            command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
+            command.args(["test", "--release", "-p"]);
+            match mutant.krate.as_str() {
+                PROGRAM => command.args(["hapax", "--bins", "--tests"]),
+                krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
+            };
+            command.args(["--features", &mutant.features]).args(args);
+            command.stderr(Stdio::null()).output()
         };
-        command.args(["--features", features]).args(args);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).status()
-    };
-    ensure!(cargo(&["--no-run"])?.success(), "it does not compile");
-    Ok(!cargo(&[])?.success())
+        ensure!(cargo(&["--no-run"])?.status.success(), "{}: it does not compile", mutant.name);
+        let done = cargo(&[only])?;
+        let said = String::from_utf8_lossy(&done.stdout);
+        Ok((!done.status.success()).then(|| failed(&said)))
+    }
+}
+
+/// The first test that the output of tests calls failed.
+fn failed(output: &str) -> String {
+    let name =
+        |line: &str| Some(line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?.to_owned());
+    output.lines().find_map(name).unwrap_or_else(|| "no test by its name".to_owned())
 }
 
 /// Everything that a build needs.
@@ -127,4 +181,36 @@ fn copy_sources(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_test_that_failed_is_named() {
+        let output = "test a::b ... ok\ntest c::d ... FAILED\ntest e ... FAILED\n\nfailures:\n";
+        assert_eq!(failed(output), "c::d");
+        assert_eq!(failed("killed"), "no test by its name");
+    }
+
+    #[test]
+    fn a_description_names_features_and_the_test_that_is_asked_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("01-a.txt");
+        let described = |head: &str| {
+            let planted = "\n<<<<<<< sound\nmod hash;\n=======\n>>>>>>> planted\n";
+            fs::write(&path, format!("{head}{planted}")).unwrap();
+            let mutant = read("dedup", &path).unwrap();
+            (mutant.file.display().to_string(), mutant.features, mutant.first)
+        };
+        let of = |file: &str, features: &str, first: &str| {
+            (file.to_owned(), features.to_owned(), first.to_owned())
+        };
+        assert_eq!(described("src/lib.rs"), of("src/lib.rs", "", ""));
+        assert_eq!(described("src/lib.rs --features sled"), of("src/lib.rs", "sled", ""));
+        assert_eq!(described("src/lib.rs --test a::b"), of("src/lib.rs", "", "a::b"));
+        let both = described("src/lib.rs --features sled --test a::b");
+        assert_eq!(both, of("src/lib.rs", "sled", "a::b"));
+    }
 }

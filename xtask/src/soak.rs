@@ -108,18 +108,24 @@ fn judge(samples: &[Sample]) -> Result<()> {
 
 /// Private memory and open files of a process, and what a folder takes.
 fn look(process: u32, folder: &Path) -> Result<Sample> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
     Ok(Sample {
-        memory_mib: kib.context("/proc without RssAnon")? / 1024.0,
+        memory_mib: private_memory(process)? as f64 / (1 << 20) as f64,
         handles: std::fs::read_dir(format!("/proc/{process}/fd"))?.count() as u64,
         disk_mib: size(folder) as f64 / (1 << 20) as f64,
         ..Sample::default()
     })
 }
 
-fn size(folder: &Path) -> u64 {
+/// Bytes of a process that are no file's.
+pub(crate) fn private_memory(process: u32) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    Ok(kib.context("/proc without RssAnon")? * 1024)
+}
+
+/// Bytes of the files in a folder and below.
+pub(crate) fn size(folder: &Path) -> u64 {
     let mut open = vec![PathBuf::from(folder)];
     let mut all = 0;
     while let Some(next) = open.pop() {
