@@ -23,6 +23,8 @@ mod stored_pages;
 mod damage;
 // The commands beside the main job.
 mod commands;
+// Documents from a pipe, and a verdict for each.
+mod dedup;
 // What commands make of their arguments.
 mod command_line;
 // What would become of an address.
