@@ -29,6 +29,12 @@ pub(crate) struct PageCounts {
     pub(crate) discarded_bytes: u64,
 }
 
+/// What the names and figures of hosts may take in a commit of the dedup store, which carries 128 KiB: names are the
+/// web's, and a group may be of a thousand long ones.
+const NEW_HOSTS_BYTES: usize = 64 << 10;
+/// What a host takes beside its name: two quotes, two brackets, two commas and a number.
+const HOST_BYTES: usize = 26;
+
 impl HostPages {
     const fn all(&self) -> u64 {
         self.before + self.fetched
@@ -189,11 +195,18 @@ impl Stats {
         any
     }
 
-    /// The hosts of which pages were fetched since the last commit, and how many ever.
+    /// The hosts of which pages were fetched since the last commit, and how many ever: as many as fit into what
+    /// a commit of the store carries. Of others a kill between two commits loses the figure of that group.
     pub(crate) fn new_host_pages(&self) -> Vec<(String, u64)> {
-        let hosts = self.hosts();
+        let (hosts, mut room) = (self.hosts(), NEW_HOSTS_BYTES);
         let new = hosts.iter().filter(|(_, pages)| pages.all() > pages.committed);
-        new.map(|(host, pages)| (host.clone(), pages.all())).collect()
+        let fit = new.take_while(|(host, _)| {
+            let bytes = host.len() + HOST_BYTES;
+            let fits = bytes <= room;
+            room = room.saturating_sub(bytes);
+            fits
+        });
+        fit.map(|(host, pages)| (host.clone(), pages.all())).collect()
     }
 
     /// So many pages of a host were fetched, as a commit of the store told and that of the frontier may not have.
@@ -272,5 +285,27 @@ impl Stats {
         self.responses.fetch_add(1, Relaxed);
         self.answers.fetch_add(u64::from(of_page), Relaxed);
         self.received.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_a_thousand_hosts_with_long_names_fits_into_a_commit() {
+        let stats = Stats::default();
+        for number in 0..2000 {
+            stats.host_page(&format!("{}{number}.example:65535", "a".repeat(240)));
+        }
+        let told = stats.new_host_pages();
+        let bytes = serde_json::to_vec(&told).unwrap().len();
+        // Beside lengths, counts and pages that leave the index.
+        assert!((48 << 10..=64 << 10).contains(&bytes), "{bytes} of {}", hapax_dedup::MAX_PAYLOAD);
+        // What the frontier has committed is told no more, of further hosts also.
+        stats.changed_hosts(|_, _| {});
+        assert!(stats.new_host_pages().is_empty());
+        stats.host_page("short.example");
+        assert_eq!(stats.new_host_pages(), [("short.example".to_owned(), 1)]);
     }
 }
