@@ -4,7 +4,7 @@
 //! cut takes of it is not told.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 const NAME: &str = "addresses.jsonl";
 /// Longer addresses are left out.
 const MAX_URL: usize = 8192;
+/// No line is longer: each byte of an address may be written as six.
+const MAX_LINE: u64 = 6 * MAX_URL as u64 + 64;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -120,10 +122,10 @@ impl Addresses {
         let mut begin = place.saturating_sub(1);
         file.seek(SeekFrom::Start(begin))?;
         if place > 0 {
-            begin += file.read_until(b'\n', &mut text)? as u64;
+            begin += file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;
             text.clear();
         }
-        let count = file.read_until(b'\n', &mut text)? as u64;
+        let count = file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;
         let line = text.ends_with(b"\n").then(|| serde_json::from_slice(&text).ok()).flatten();
         Ok((count > 0 && begin < self.length).then_some((begin + count, line)))
     }

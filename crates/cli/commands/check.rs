@@ -240,6 +240,10 @@ fn archive_name(number: u64) -> String {
     format!("pages-{number:05}.warc.gz")
 }
 
+const TWICE: &str = "stands there twice";
+/// No line of discarded.jsonl is longer.
+const MAX_LINE: u64 = 16 << 20;
+
 /// The number of a line of discarded.jsonl, if it is one.
 fn number_of(line: &[u8]) -> Option<u64> {
     serde_json::from_slice::<Discarded>(line).ok().map(|entry| entry.id)
@@ -255,30 +259,28 @@ fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
     let wrong = |lines: u64, id: u64, what: &str| {
         Err(coded(DAMAGED, format!("{}: line {lines}, of page {id}, {what}", path.display())))
     };
-    // One bit a page: of millions there are as many lines.
-    let mut seen = vec![0u64; usize::try_from(store.next_id() / 64 + 1).unwrap_or(0)];
+    let mut seen = Vec::new();
     let mut input = BufReader::new(file);
     let (mut line, mut lines, mut place) = (Vec::new(), 0u64, 0u64);
     loop {
         line.clear();
-        let count = input.read_until(b'\n', &mut line)? as u64;
+        // Behind what is committed anything may lie.
+        let count = (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? as u64;
         if count == 0 {
-            return Ok(());
+            break;
         }
         lines += 1;
         place += count;
         let Some(id) = number_of(&line).filter(|id| *id < store.next_id()) else { continue };
-        let Some(bits) = seen.get_mut(usize::try_from(id / 64).unwrap_or(usize::MAX)) else {
-            continue;
-        };
-        if *bits & 1 << (id % 64) != 0 {
-            return wrong(lines, id, "stands there twice");
-        }
         if place > length {
-            return wrong(lines, id, "was added by somebody else");
+            let is_copy = seen.iter().any(|(other, _)| *other == id);
+            return wrong(lines, id, if is_copy { TWICE } else { "was added by somebody else" });
         }
-        *bits |= 1 << (id % 64);
+        seen.push((id, lines));
     }
+    seen.sort_unstable();
+    let twice = seen.array_windows().find(|[(one, _), (other, _)]| one == other);
+    twice.map_or(Ok(()), |[_, (id, line)]| wrong(*line, *id, TWICE))
 }
 
 /// Whether every line up to `length` is whole, and what its readers can read.
