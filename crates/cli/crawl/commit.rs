@@ -163,9 +163,6 @@ impl Committer {
             }
             error => error.into(),
         })?;
-        if store.cache_was_set_aside() {
-            tracing::warn!("dedup/ids was damaged: set aside as ids.damaged and filled anew");
-        }
         let pages: PagePosition = read_position(&store.payload())?;
         let skips: SkipPosition = match &frontier {
             Some(frontier) => SkipPosition::read(&frontier.payload()?)?,
@@ -511,6 +508,12 @@ impl Committer {
     /// Ends the background work of index and dedup store.
     pub(crate) fn close(self) -> Result<()> {
         self.index.map_or(Ok(()), Index::close)?;
+        // Not at the start: nobody waits for a cache.
+        if self.store.cache_was_set_aside() {
+            tracing::warn!(
+                "dedup/ids, a cache, was damaged: set aside as ids.damaged, it is made anew"
+            );
+        }
         self.store.close()?;
         Ok(())
     }

@@ -105,8 +105,8 @@ impl Store {
     ///
     /// # Complexity
     /// Reads the footers of the segments, the list of the deleted with a field of each, and the
-    /// journals: what no segment holds yet. With the feature `sled` also the keys that its cache
-    /// lacks: all of them if it is not there.
+    /// journals: what no segment holds yet. With the feature `sled` a thread opens its cache and reads the keys of the
+    /// last documents that it lacks.
     pub fn open(folder: impl AsRef<Path>, options: Options) -> Result<Self> {
         let folder: PathBuf = folder.as_ref().to_owned();
         let dir = FsDirectory::create(&folder).map_err(Error::io(&folder))?;
@@ -161,7 +161,7 @@ impl Store {
 
     /// Whether sled's folder was damaged: when the store was opened it was set aside as
     /// `ids.damaged` and filled anew; what shows itself later ends its use, and it is set aside when the
-    /// store is closed. Nothing but time is lost by that.
+    /// store is closed. Nothing but time is lost by that. Waits until the folder has been opened.
     pub fn cache_was_set_aside(&self) -> bool {
         held(&self.writer).ids.was_set_aside()
     }

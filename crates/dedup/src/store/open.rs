@@ -43,14 +43,13 @@ impl Store {
         if manifest.recipe != options.recipe {
             return Err(Error::Recipe { stored: manifest.recipe, asked: options.recipe });
         }
-        let (mut writer, last) = read_all(&*dir, folder, &manifest, &options)?;
+        let (writer, last) = read_all(&*dir, folder, &manifest, &options)?;
         if manifest.version < VERSION {
             // From here on there may be what the older version does not understand.
             manifest.write(&*dir)?;
         }
         let journal = Journal::resume(&*dir, last.number, last.length)?;
         dir.sync().map_err(Error::io(&path))?;
-        writer.ids.commit();
         let overflows = writer.overflows(&options);
         let store = Self {
             options,
@@ -154,7 +153,7 @@ fn read_all(
         base: end,
     };
     let last = replay(dir, manifest, &mut writer)?;
-    writer.ids = IdMap::open(folder.map(|folder| folder.join("ids")).as_deref(), &writer.view)?;
+    writer.ids = IdMap::open(folder.map(|folder| folder.join("ids")).as_deref(), &writer.view);
     Ok((writer, last))
 }
 

@@ -24,7 +24,7 @@ pub struct Options {
     /// 256 MiB.
     pub merge_bytes: usize,
     /// Bytes a fingerprint that the Hamming tables may take, which decides on their arrangement.
-    /// Default: what is fastest for their number, at most 75.
+    /// Default: at most 75, and the smallest of those that are nearly the fastest for their number.
     pub bytes_per_fingerprint: f64,
     /// As long as they fit into so many bytes, about 70 a document at distance 3, all fingerprints
     /// are in memory as well: offers are up to twice as fast, and look-ups read no segment but for

@@ -110,6 +110,55 @@ fn damage_that_shows_itself_after_the_open_ends_the_use_of_the_map_and_is_said()
 }
 
 #[test]
+fn the_map_holds_the_last_documents_and_all_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let count = 300_000;
+    let store =
+        Store::open(folder.path(), Options { resident_bytes: 0, ..Options::default() }).unwrap();
+    for number in 0..count {
+        let fingerprint = Fingerprint::from_bits(mix64(number));
+        store.insert(&Document::new(key(number).as_bytes(), fingerprint), None).unwrap();
+        if number % 1000 == 999 {
+            store.commit(b"").unwrap();
+        }
+    }
+    assert!(!store.cache_was_set_aside());
+    store.close().unwrap();
+    // Of 2^17 at most: their keys, numbers and sled's own.
+    let size = |path: &Path| -> u64 {
+        let files = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.is_file()).map(|path| fs::metadata(path).unwrap().len()).sum()
+    };
+    let whole = size(&folder.path().join("ids"));
+    assert!(whole < 8 * (1 << 17) * 55 + (16 << 20), "{whole} bytes");
+    let some = |store: &Store| {
+        let id = |number: u64| store.id_of(key(number).as_bytes()).unwrap();
+        (0..count).step_by(97).all(|number| id(number) == Some(number)) && id(count).is_none()
+    };
+    // As it was left, and made anew.
+    let store = open(folder.path());
+    assert!(some(&store) && !store.cache_was_set_aside() && some(&store));
+    drop(store);
+    fs::remove_dir_all(folder.path().join("ids")).unwrap();
+    let store = open(folder.path());
+    assert!(some(&store) && !store.cache_was_set_aside() && some(&store));
+}
+
+#[test]
+fn what_was_not_committed_is_not_in_the_map_after_a_close() {
+    let folder = tempfile::tempdir().unwrap();
+    fill(folder.path(), 500);
+    let store = open(folder.path());
+    let document = Document::new(b"lost", Fingerprint::from_bits(7));
+    store.insert(&document, None).unwrap();
+    drop(store);
+    let store = open(folder.path());
+    assert!(knows_all(&store, 500) && !store.cache_was_set_aside());
+    assert_eq!(store.id_of(b"lost").unwrap(), None);
+    assert_eq!(store.next_id(), 500);
+}
+
+#[test]
 fn a_map_that_is_much_larger_than_its_entries_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), 500);
@@ -134,6 +183,7 @@ fn closing_says_that_the_map_is_not_durable_and_dropping_does_not() {
     fill(folder.path(), 500);
     let file = folder.path().join("ids/db");
     let store = open(folder.path());
+    assert!(!store.cache_was_set_aside(), "it is open");
     fs::remove_file(&file).unwrap();
     let error = store.close().unwrap_err();
     assert!(matches!(&error, Error::Io { path, .. } if *path == file), "{error}");

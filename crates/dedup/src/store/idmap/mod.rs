@@ -1,4 +1,4 @@
-//! From a document's key to its number, in sled: a cache over the segments' own tables of keys.
+//! From a document's key to its number, in sled, of the last documents: a cache over the segments' own tables of keys.
 
 #[cfg(feature = "sled")]
 mod sled_map;
@@ -20,27 +20,24 @@ pub(crate) struct IdMap {
 
 #[cfg(feature = "sled")]
 impl IdMap {
-    /// Opens the map in `folder` and brings it up to what is stored.
-    pub(crate) fn open(folder: Option<&Path>, view: &View) -> Result<Self> {
-        let most = most_bytes(view);
-        let mut sled = folder.and_then(|folder| sled_map::SledMap::open(folder, view.end, most));
-        if let Some(map) = &mut sled {
-            for id in map.known()..view.end {
-                if let Some(key) = view.with_row(id, true, |row| row.key.to_vec())? {
-                    map.insert(&key, id);
-                }
-                if id % 65_536 == 0 {
-                    map.commit();
-                }
-            }
-        }
-        Ok(Self { sled })
+    /// Opens the map in `folder` and brings it up to the last documents that are stored, on a thread.
+    pub(crate) fn open(folder: Option<&Path>, view: &View) -> Self {
+        let sled = folder.map(|folder| {
+            let stored = view.clone();
+            // What cannot be read is damage, of which who looks it up is told.
+            let key_of = move |id| {
+                let key = stored.with_row(id, true, |row| row.key.to_vec());
+                key.ok().flatten()
+            };
+            sled_map::SledMap::open(folder, view.end, most_bytes(view), Box::new(key_of))
+        });
+        Self { sled }
     }
 
     /// Whether the folder was damaged: it was set aside at this open, or is not used any more and will
-    /// be when it is closed.
-    pub(crate) fn was_set_aside(&self) -> bool {
-        self.sled.as_ref().is_some_and(sled_map::SledMap::is_damaged)
+    /// be when it is closed. Waits for the thread that opens it.
+    pub(crate) fn was_set_aside(&mut self) -> bool {
+        self.sled.as_mut().is_some_and(sled_map::SledMap::is_damaged)
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<DocId> {
@@ -82,7 +79,7 @@ const MAX_GROWTH: u64 = 8;
 #[cfg(feature = "sled")]
 const FLOOR_BYTES: u64 = 16 << 20;
 
-/// The most that a map of these documents may take on disk.
+/// The most that a map of the last of these documents may take on disk.
 #[cfg(feature = "sled")]
 fn most_bytes(view: &View) -> u64 {
     let (mut rows, mut keys) = (0, 0);
@@ -95,14 +92,20 @@ fn most_bytes(view: &View) -> u64 {
         rows += table.rows() as u64;
         keys += table.columns().keys.len() as u64;
     }
-    MAX_GROWTH * (rows * ENTRY_BYTES + keys) + FLOOR_BYTES
+    let key_bytes = keys / rows.max(1) + 1;
+    MAX_GROWTH * rows.min(sled_map::MOST) * (ENTRY_BYTES + key_bytes) + FLOOR_BYTES
 }
 
 #[cfg(not(feature = "sled"))]
-#[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same as with sled")]
+#[expect(
+    clippy::unused_self,
+    clippy::needless_pass_by_ref_mut,
+    clippy::unnecessary_wraps,
+    reason = "the same as with sled"
+)]
 impl IdMap {
-    pub(crate) fn open(_: Option<&std::path::Path>, _: &View) -> Result<Self> {
-        Ok(Self {})
+    pub(crate) fn open(_: Option<&std::path::Path>, _: &View) -> Self {
+        Self {}
     }
     pub(crate) fn get(&self, _: &[u8]) -> Option<DocId> {
         None
@@ -110,7 +113,7 @@ impl IdMap {
     pub(crate) fn insert(&mut self, _: &[u8], _: DocId) {}
     pub(crate) fn remove(&mut self, _: &[u8]) {}
     pub(crate) fn commit(&mut self) {}
-    pub(crate) fn was_set_aside(&self) -> bool {
+    pub(crate) fn was_set_aside(&mut self) -> bool {
         false
     }
     pub(crate) fn close(&mut self) -> Result<()> {
