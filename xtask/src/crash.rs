@@ -1,9 +1,11 @@
 //! The kill loop of the dedup store. A child offers documents and prints each commit that returned;
 //! the parent kills it, opens the store, and asks for every acknowledged document.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -108,16 +110,13 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("hapax-crash-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
     let mut rng = Rng(seed);
-    let mut hits = Hits::default();
+    let (mut opens, mut hits) = (Opens::default(), Hits::default());
     let mut kept = 0;
     let mut checked = 0;
     for cycle in 0..cycles {
-        let acknowledged = one_life(&folder, &mut rng, &mut hits)?;
-        // An unfinished segment is what a merge leaves when it is killed.
-        let unfinished = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-        hits.merge += u64::from(
-            unfinished.into_iter().any(|e| e.file_name().to_string_lossy().ends_with(".tmp")),
-        );
+        let acknowledged = one_life(&folder, &mut rng, &mut opens, &mut hits)?;
+        // What a merge leaves when it is killed.
+        hits.merge += u64::from(is_writing(&folder));
         let store = Store::open(&folder, options(&mut rng))
             .with_context(|| format!("cycle {cycle}: the store does not open"))?;
         check(&store, acknowledged.max(kept)).with_context(|| format!("cycle {cycle}"))?;
@@ -199,8 +198,74 @@ fn shares(cycles: u64, hits: &Hits) -> Result<()> {
     Ok(())
 }
 
-/// Starts a writer, kills it at a random moment, and says what it had acknowledged.
-fn one_life(folder: &Path, rng: &mut Rng, hits: &mut Hits) -> Result<u64> {
+/// What a life is to be killed in. Moments drawn from the whole of a life alone seldom meet what is soon over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Aim {
+    Opening,
+    Writing,
+    Anything,
+}
+
+/// Of ten lives five are to end while they open, two beside a segment that is being written.
+const AIMS: [(u64, Aim); 3] = [(5, Aim::Opening), (2, Aim::Writing), (3, Aim::Anything)];
+
+fn aim(rng: &mut Rng) -> Aim {
+    let mut drawn = rng.below(AIMS.iter().map(|(weight, _)| weight).sum());
+    for (weight, aim) in AIMS {
+        if drawn < weight {
+            return aim;
+        }
+        drawn -= weight;
+    }
+    Aim::Anything
+}
+
+/// The longest life in which anything may be met.
+const LIFE: Duration = Duration::from_millis(150);
+/// So long a segment is waited for, and so long after it was seen the kill may come.
+const NO_SEGMENT: Duration = Duration::from_millis(400);
+const SEGMENT: Duration = Duration::from_millis(2);
+/// How often it is looked whether one is being written.
+const LOOK: Duration = Duration::from_micros(100);
+/// As long as an open is taken to be before one was seen, and how many of the last ones tell.
+const FIRST_OPEN: Duration = Duration::from_millis(4);
+const OPENS: usize = 16;
+
+/// How long the last opens took that were not killed.
+#[derive(Debug, Default)]
+struct Opens(VecDeque<Duration>);
+
+impl Opens {
+    fn add(&mut self, took: Duration) {
+        self.0.push_back(took);
+        if self.0.len() > OPENS {
+            self.0.pop_front();
+        }
+    }
+
+    /// A moment within an open as long as the middle one of them.
+    fn moment(&self, rng: &mut Rng) -> Duration {
+        let mut sorted: Vec<_> = self.0.iter().copied().collect();
+        sorted.sort_unstable();
+        random(rng, sorted.get(sorted.len() / 2).copied().unwrap_or(FIRST_OPEN))
+    }
+}
+
+fn random(rng: &mut Rng, below: Duration) -> Duration {
+    Duration::from_nanos(rng.below(u64::try_from(below.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+/// Whether a segment, or what is sorted for it, lies there unfinished.
+fn is_writing(folder: &Path) -> bool {
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    files.map(|file| file.file_name()).any(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("seg-") && name.ends_with(".tmp")
+    })
+}
+
+/// Starts a writer, kills it, and says what it had acknowledged.
+fn one_life(folder: &Path, rng: &mut Rng, opens: &mut Opens, hits: &mut Hits) -> Result<u64> {
     let mut child = Command::new(std::env::current_exe()?)
         .arg("crash-child")
         .arg(folder)
@@ -208,27 +273,41 @@ fn one_life(folder: &Path, rng: &mut Rng, hits: &mut Hits) -> Result<u64> {
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take().context("no pipe")?;
-    // Two of five lives end while the store is being opened.
-    let limit = if rng.below(5) < 2 { 4_000 } else { 150_000 };
-    std::thread::sleep(Duration::from_micros(rng.below(limit)));
-    child.kill()?;
-    let status = child.wait()?;
-    if status.success() {
-        bail!("the writer ended by itself");
-    }
-    let mut last = 0;
-    let (mut begun, mut opened) = (false, false);
-    for line in BufReader::new(stdout).lines() {
-        let line = line?;
-        begun |= line == "begin";
-        opened |= line.starts_with("open");
-        if let Ok(number) = line.parse() {
-            last = number;
+    let (send, said) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            let _ = send.send((Instant::now(), line));
+        }
+    });
+    let mut lines = Vec::new();
+    match aim(rng) {
+        Aim::Anything => std::thread::sleep(random(rng, LIFE)),
+        Aim::Opening => {
+            // One that cannot begin ends by itself, and is told below.
+            lines.extend(said.recv());
+            std::thread::sleep(opens.moment(rng));
+        }
+        Aim::Writing => {
+            let deadline = Instant::now() + NO_SEGMENT;
+            while Instant::now() < deadline && !is_writing(folder) {
+                std::thread::sleep(LOOK);
+            }
+            std::thread::sleep(random(rng, SEGMENT));
         }
     }
-    // Not of those that were killed before they had begun.
-    hits.open += u64::from(begun && !opened);
-    Ok(last)
+    child.kill()?;
+    let status = child.wait()?;
+    if status.code().is_some() {
+        bail!("the writer ended by itself: {status}");
+    }
+    lines.extend(said);
+    let at = |word: &str| lines.iter().find(|(_, line)| line.starts_with(word)).map(|(at, _)| *at);
+    match (at("begin"), at("open")) {
+        (Some(begun), Some(opened)) => opens.add(opened - begun),
+        // Those that were killed before they had begun do not count.
+        (begun, _) => hits.open += u64::from(begun.is_some()),
+    }
+    Ok(lines.iter().filter_map(|(_, line)| line.parse().ok()).next_back().unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -242,5 +321,38 @@ mod tests {
         assert!(shares(1000, &hits(300, 100)).is_ok());
         assert!(shares(1000, &hits(299, 900)).is_err() && shares(1000, &hits(900, 99)).is_err());
         assert!(shares(2000, &hits(599, 900)).is_err() && shares(2000, &hits(600, 200)).is_ok());
+    }
+
+    #[test]
+    fn moments_lie_within_the_middle_one_of_the_last_opens() {
+        let (mut opens, mut rng) = (Opens::default(), Rng(1));
+        assert!(opens.moment(&mut rng) < FIRST_OPEN);
+        for ms in 1..=40 {
+            opens.add(Duration::from_millis(ms));
+        }
+        assert_eq!(opens.0.len(), OPENS);
+        let drawn: Vec<_> = (0..200).map(|_| opens.moment(&mut rng)).collect();
+        assert!(drawn.iter().all(|moment| *moment < Duration::from_millis(33)));
+        assert!(drawn.iter().any(|moment| *moment > Duration::from_millis(24)));
+    }
+
+    #[test]
+    fn each_aim_is_drawn_as_often_as_it_weighs() {
+        let mut rng = Rng(1);
+        let drawn: Vec<_> = (0..1000).map(|_| aim(&mut rng)).collect();
+        let share = |wanted| drawn.iter().filter(|aim| **aim == wanted).count();
+        assert!((450..550).contains(&share(Aim::Opening)));
+        assert!((150..250).contains(&share(Aim::Writing)));
+    }
+
+    #[test]
+    fn an_unfinished_segment_is_seen_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["MANIFEST.tmp", "seg-1-0-4", "journal-1"] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+            assert!(!is_writing(folder.path()), "{name}");
+        }
+        std::fs::write(folder.path().join("seg-2-0-9.tmp"), "").unwrap();
+        assert!(is_writing(folder.path()));
     }
 }

@@ -23,12 +23,13 @@ const USAGE: &str = "usage: cargo xtask COMMAND
                 moments (default 50), and holds what it acknowledged against what is there after each
   crash-crawl [--pages N] [--cycles N] [--seed S]   kills a whole crawl of a synthetic web of N pages
                 (default 10^5) N times (default 100): it must end with the known answer
-  open [--long] [--seed S]        kills a writer of 10^6 documents (10^7), and fails unless the store answers in time
-  memory [--long]                 the same number with sketches: fails if the store takes more private memory than is
-                the goal, or a merge more of the disk
+  open [--long | --documents N] [--seed S]   kills a writer of 10^6 documents (10^7), and fails unless the store
+                answers in time, then and after it was closed
+  memory [--long | --documents N]   the same number with sketches, with sled's cache and without: fails if the store
+                takes more private memory than is the goal, or a merge more of the disk
   full-disk [--pages N]           the same crawl on a disk that is full again and again (as root)
   clock [--pages N] [--seed S]    the same crawl by a clock that jumps (needs libfaketime)
-  soak [--minutes N] [--pages N] [--csv FILE]   crawls for an hour, killed every 30 to 90 seconds:
+  soak [--minutes N] [--pages N] [--seed S] [--csv FILE]   crawls for an hour, killed every 30 to 90 seconds:
                 memory, file handles and disk a page stay as they are
   plot          draws docs/figures/*.csv as docs/pictures/*.svg
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
