@@ -318,6 +318,7 @@ pub(crate) enum Duplicates {
     #[command(
         after_help = "Examples:\n  crawl duplicates restore 812\n  crawl duplicates restore --host a.example --similarity 0.5..0.6 --dry-run --json\n  crawl duplicates restore 812 --undo"
     )]
+    #[command(mut_arg("dirs", |arg| arg.help("The data directory")))]
     Restore(RestoreArgs),
     /// Let a discarded page take the place of the one that was kept
     #[command(
@@ -507,7 +508,7 @@ pub(crate) struct CalibrateArgs {
     /// At most so many pages are read; each is compared with each
     #[arg(long, value_name = "N", default_value_t = 4000)]
     pub(crate) sample: usize,
-    /// What fingerprints are made of, as in a crawl [default: content words]
+    /// What fingerprints are made of, as in a crawl [default: content-words-tf]
     #[arg(long, value_name = "NAME")]
     pub(crate) recipe: Option<String>,
     /// One JSON object
@@ -535,7 +536,7 @@ pub(crate) struct PlanArgs {
 /// Arguments as the simhash-cpp tools have them.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct FindArgs {
-    /// Blocks the 64 bits are cut into [default: one more than the distance, two for many fingerprints]
+    /// Blocks the 64 bits are cut into [default: what is fastest for so many]
     #[arg(short, long, value_name = "N")]
     pub(crate) blocks: Option<u32>,
     /// Largest Hamming distance, 0 to 7

@@ -50,13 +50,12 @@ pub(crate) fn parse(
             format!("--{flag} belongs to a crawl; write it after `{name}` if it is meant for that");
         return Err(command.error(ErrorKind::ArgumentConflict, what));
     }
-    if let Some(("pages", given)) = matches.subcommand()
-        && let Some(pages) = command.find_subcommand("pages")
+    if let Some((name, given)) = matches.subcommand()
+        && let Some((_, taken)) = TAKEN.iter().find(|(command, _)| *command == name)
+        && let Some(command) = command.find_subcommand(name)
     {
-        slips.extend(without_effect(pages, given).map(|flag| {
-            format!(
-                "--{flag} is about fetching and changes nothing: stored pages are read without it"
-            )
+        slips.extend(without_effect(command, given, taken).map(|flag| {
+            format!("--{flag} belongs to a crawl and changes nothing: `{name}` works without it")
         }));
     }
     Ok((Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?, slips))
@@ -131,17 +130,29 @@ pub(crate) const OF_STORED_PAGES: [&str; 23] = [
     "no_index",
 ];
 
-/// Whether a flag of `crawl pages` is a setting that changes nothing there.
-fn is_without_effect(arg: &clap::Arg) -> bool {
-    let of_command = ["files", "data", "help", "version"].contains(&arg.get_id().as_str());
-    !of_command && !arg.is_global_set() && !OF_STORED_PAGES.contains(&arg.get_id().as_str())
+/// The settings that a decision about texts is made by.
+const OF_TEXTS: [&str; 5] = ["distance", "similarity", "similarity_same_host", "policy", "recipe"];
+
+/// Commands that have all settings, so that file and environment hold for them too, and the settings that each
+/// goes by.
+const TAKEN: [(&str, &[&str]); 3] =
+    [("pages", &OF_STORED_PAGES), ("dedup", &OF_TEXTS), ("fingerprint", &["recipe"])];
+
+/// Whether a flag of such a command is a setting that changes nothing there.
+fn is_without_effect(arg: &clap::Arg, taken: &[&str]) -> bool {
+    let is_setting = arg.get_help_heading().is_some();
+    is_setting && !arg.is_global_set() && !taken.contains(&arg.get_id().as_str())
 }
 
-/// The settings that `crawl pages` was given as flags, and that change nothing there. Who gives all commands the same
-/// flags is told and not refused.
-fn without_effect<'a>(pages: &'a Command, matches: &ArgMatches) -> impl Iterator<Item = &'a str> {
-    let given = pages.get_arguments().filter(|arg| {
-        is_without_effect(arg)
+/// The settings that such a command was given as flags, and that change nothing there. Who gives all commands the
+/// same flags is told and not refused.
+fn without_effect<'a>(
+    command: &'a Command,
+    matches: &ArgMatches,
+    taken: &[&str],
+) -> impl Iterator<Item = &'a str> {
+    let given = command.get_arguments().filter(|arg| {
+        is_without_effect(arg, taken)
             && matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
     });
     given.filter_map(clap::Arg::get_long)
@@ -150,8 +161,23 @@ fn without_effect<'a>(pages: &'a Command, matches: &ArgMatches) -> impl Iterator
 /// All that can be given. What changes nothing is named by no help: it may stand in a file or the
 /// environment, beside a crawl's.
 pub(crate) fn command() -> Command {
-    Args::command().mut_subcommand("pages", |pages| {
-        pages.mut_args(|arg| if is_without_effect(&arg) { arg.hide(true) } else { arg })
+    let mut command = Args::command();
+    for (name, taken) in TAKEN {
+        command = command.mut_subcommand(name, |command| {
+            command.mut_args(|arg| {
+                let hidden = is_without_effect(&arg, taken);
+                if hidden { arg.hide(true) } else { arg }
+            })
+        });
+    }
+    command.mut_subcommand("pages", |pages| {
+        pages
+            .mut_arg("include", |arg| {
+                arg.help("Take only pages whose URLs match (repeatable)").long_help(None::<&str>)
+            })
+            .mut_arg("exclude", |arg| {
+                arg.help("Leave out pages whose URLs match (repeatable)").long_help(None::<&str>)
+            })
     })
 }
 
@@ -258,6 +284,7 @@ mod tests {
         let (mut taken, mut told) = (0, 0);
         for arg in settings.get_arguments() {
             let (name, flag) = (arg.get_id().as_str(), arg.get_long().unwrap());
+            assert!(arg.get_help_heading().is_some(), "--{flag}: by it a setting is known");
             let choice = arg.get_possible_values().first().map(|value| value.get_name().to_owned());
             // A number, a size, a time or a word.
             let fits =
@@ -272,7 +299,7 @@ mod tests {
                 taken += 1;
             } else {
                 assert_eq!(slips.len(), 1, "--{flag}");
-                assert!(slips[0].contains(flag) && slips[0].contains("about fetching"));
+                assert!(slips[0].contains(flag) && slips[0].contains("changes nothing"));
                 told += 1;
             }
         }
@@ -284,6 +311,17 @@ mod tests {
         let pages = command.find_subcommand_mut("pages").unwrap();
         let help = pages.render_long_help().to_string();
         assert!(help.contains("--max-pages") && !help.contains("--delay"), "{help}");
+        assert!(help.contains("Take only pages"), "{help}");
+        for (words, taken) in [
+            (&["dedup", "--policy", "simhash", "--delay", "9s"][..], "--policy"),
+            (&["fingerprint", "x", "--recipe", "plain", "--policy", "simhash"], "--recipe"),
+        ] {
+            let (_, slips) = given(words, &[]).unwrap();
+            assert!(slips.len() == 1 && !slips[0].contains(taken), "{slips:?}");
+            let help = command.find_subcommand_mut(words[0]).unwrap().render_long_help();
+            let help = help.to_string();
+            assert!(help.contains(taken) && !help.contains("--delay"), "{help}");
+        }
     }
 
     #[test]

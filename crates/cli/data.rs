@@ -179,7 +179,7 @@ fn defaults_beside(own: &str) -> String {
         .lines()
         .filter_map(|line| line.strip_prefix("#: "))
         // Whose default is nothing.
-        .filter(|line| !line.ends_with("# an example"))
+        .filter(|line| !line.contains("# an example"))
         .filter(|line| line.split_once(" =").is_some_and(|(name, _)| !is_set(name)))
         .map(|line| format!("# {line}\n"))
         .collect()

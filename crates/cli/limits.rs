@@ -102,7 +102,16 @@ impl Default for Dust {
     }
 }
 
+/// Redirects in a row, and at most: the frontier counts to 63.
+const REDIRECTS: u8 = 5;
+const MOST_REDIRECTS: u8 = 50;
+
 impl Settings {
+    /// Redirects in a row that are followed.
+    pub(crate) fn redirects(&self) -> Result<u8> {
+        number("max-redirects", self.max_redirects, REDIRECTS, 0..=MOST_REDIRECTS)
+    }
+
     /// Limits of each request.
     pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
         let default = hapax_fetch::Limits::default();

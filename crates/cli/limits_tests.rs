@@ -19,14 +19,16 @@ fn all(settings: &Settings) -> Result<Vec<String>> {
         format!("{:#?}", settings.patience()?),
         format!("{:#?}", settings.dust()?),
         format!("ports: {ports:?}"),
+        format!("redirects: {},", settings.redirects()?),
     ];
     let lines = text.iter().flat_map(|text| text.lines());
     Ok(lines.map(|line| line.trim().to_owned()).collect())
 }
 
 /// Flag, value, what becomes of it where it acts, and values that make no sense.
-const FLAGS: [(&str, &str, &str, &[&str]); 40] = [
+const FLAGS: [(&str, &str, &str, &[&str]); 41] = [
     ("max-body", "3MiB", "max_body: 3145728,", &["0", "2TiB"]),
+    ("max-redirects", "50", "redirects: 50,", &["51", "255"]),
     ("max-ratio", "7", "max_ratio: 7,", &["0", "1000001"]),
     ("max-encodings", "3", "max_encodings: 3,", &["0", "17"]),
     ("max-robots", "600KiB", "max_robots: 614400,", &["0", "2TiB"]),

@@ -47,10 +47,6 @@ pub(crate) struct Job {
     pub(crate) rules: String,
 }
 
-/// Redirects in a row.
-const MAX_REDIRECTS: u8 = 5;
-/// The frontier counts to 63.
-const MOST_REDIRECTS: u8 = 50;
 /// After a stop, requests in flight get this long to end.
 const GRACE: Duration = Duration::from_secs(5);
 /// Answers that wait for the commit thread, and KiB of pages and sitemaps among them: extraction goes on
@@ -82,6 +78,7 @@ pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
     settings.politeness()?;
     settings.patience()?;
     settings.dust()?;
+    settings.redirects()?;
     Rules::new(settings, &[])?;
     RunLimits::new(settings, Path::new("."), &Arc::default(), None)?;
     Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
@@ -202,7 +199,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         root: summary_root.clone(),
         seeds,
         links_only,
-        max_redirects: settings.max_redirects.unwrap_or(MAX_REDIRECTS).min(MOST_REDIRECTS),
+        max_redirects: settings.redirects()?,
         patterns: Patterns::new(settings.dust()?),
         missing: MissingPages::default(),
         feeds: Arc::clone(&feeds),

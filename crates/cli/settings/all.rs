@@ -29,7 +29,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MAX_DEPTH", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_depth: Option<u64>,
-    /// Stop after so many bytes received, such as 10GiB; none: no limit
+    /// Stop after so many bytes received in this run, such as 10GiB; none: no limit
     #[arg(long, env = "HAPAX_MAX_BYTES", value_name = "SIZE", value_parser = check_size_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_bytes: Option<String>,
@@ -110,7 +110,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MAX_BODY", value_name = "SIZE", value_parser = check_size, help_heading = "Requests")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_body: Option<String>,
-    /// Redirects in a row [default: 5]
+    /// Redirects in a row, at most 50 [default: 5]
     #[arg(long, env = "HAPAX_MAX_REDIRECTS", value_name = "N", help_heading = "Requests")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_redirects: Option<u8>,
