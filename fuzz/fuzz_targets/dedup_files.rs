@@ -1,6 +1,6 @@
 //! Any bytes are a store's files: opening and asking never panics, whatever they say.
 #![no_main]
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hapax_dedup::{Directory, Fingerprint, MemDirectory, Options, Store};
 use libfuzzer_sys::fuzz_target;
@@ -18,6 +18,15 @@ fn put(dir: &MemDirectory, name: &str, bytes: &[u8]) {
 fn manifest(body: &str) -> String {
     format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()))
 }
+
+/// With its first commit.
+fn empty_journal() -> Vec<u8> {
+    let empty = MemDirectory::new();
+    drop(Store::open_in(Arc::new(empty.clone()), Options::default()).expect("a store"));
+    empty.contents("journal-1").expect("a journal").to_vec()
+}
+
+static EMPTY: OnceLock<Vec<u8>> = OnceLock::new();
 
 fuzz_target!(|input: &[u8]| {
     let Some((&kind, rest)) = input.split_first() else { return };
@@ -64,10 +73,7 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     if kind % 4 > 1 {
-        // An empty journal with its first commit.
-        let empty = MemDirectory::new();
-        drop(Store::open_in(Arc::new(empty.clone()), Options::default()).expect("a store"));
-        put(&dir, "journal-1", &empty.contents("journal-1").expect("a journal"));
+        put(&dir, "journal-1", EMPTY.get_or_init(empty_journal));
     }
     let Ok(store) = Store::open_in(Arc::new(dir), Options::default()) else { return };
     let _ = store.check();
