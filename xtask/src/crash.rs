@@ -140,6 +140,8 @@ pub(crate) fn run(cycles: u64, seed: u64) -> Result<()> {
 }
 
 fn check(store: &Store, acknowledged: u64) -> Result<()> {
+    // From here on the cache is asked too.
+    ensure!(!store.cache_was_set_aside(), "a kill has damaged the cache of keys");
     let end = store.next_id();
     ensure!(end >= acknowledged, "{end} documents, {acknowledged} were acknowledged");
     let payload = store.payload();

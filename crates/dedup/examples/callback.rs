@@ -54,7 +54,10 @@ fn main() -> hapax_dedup::Result<()> {
                 })
             })
             .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or(Ok(()))).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
     });
     results.into_iter().collect::<hapax_dedup::Result<()>>()?;
     store.commit(b"")?;

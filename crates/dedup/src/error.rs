@@ -119,7 +119,10 @@ impl fmt::Display for Error {
             Self::KeyTooLong(length) => {
                 write!(f, "a key of {length} bytes, at most {} fit", crate::MAX_KEY)
             }
-            Self::TooMany(count) => write!(f, "{count} are too many at once"),
+            Self::TooMany(count) => write!(
+                f,
+                "{count} documents or fingerprints are too many at once: commit more often, or take them in parts"
+            ),
             Self::Elsewhere(error) => error.fmt(f),
             Self::Poisoned => f.write_str("an earlier write failed: open the store again"),
         }

@@ -12,6 +12,8 @@ pub(crate) const HEADER: usize = 16;
 const FRAME_HEAD: usize = 8;
 /// No frame is longer: a key of 65,535 bytes and the fixed parts, or a commit's payload.
 const MAX_FRAME: usize = 1 << 17;
+/// With its first commit a journal is no longer.
+pub(crate) const FIRST: usize = HEADER + FRAME_HEAD + MAX_FRAME;
 /// A journal of more bytes is followed by another, though there is little in memory: commits carry
 /// payloads, and deletions are no documents.
 pub(crate) const FULL: u64 = 64 << 20;

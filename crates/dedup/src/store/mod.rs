@@ -55,7 +55,7 @@ pub const MAX_KEY: usize = u16::MAX as usize;
 /// On disk every commit is durable when it returns, and what was not committed is gone after a
 /// crash, whole. One process holds a folder at a time; in it, any number of threads may share a
 /// store: offers come one after the other, look-ups of a [`Snapshot`] run beside them, and commits
-/// that come at the same time share one sync.
+/// that come at the same time share its two syncs.
 ///
 /// New documents lie in memory and in a journal. When there are enough of them a thread writes them
 /// into a segment, and merges segments so that there are at most six beside those of some 2^28
@@ -84,7 +84,8 @@ struct Turn {
 }
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What a panic leaves half done is in memory only: the writer is poisoned by its own flag.
+    // What a panic leaves half done is in memory only: the writer is poisoned by a flag of its own, which is set
+    // while a document is put there.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -101,7 +102,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Locked`] if it is open already, [`Error::Corrupt`], [`Error::Version`] and
-    /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system.
+    /// [`Error::Recipe`] for what lies there, [`Error::Io`] from the file system, [`Error::TooMany`] if its journals hold
+    /// more than memory may; [`Error::Distance`], [`Error::Threshold`] and [`Error::RecipeName`] for the options.
     ///
     /// # Complexity
     /// Reads the footers of the segments, the list of the deleted with a field of each, and the
@@ -161,7 +163,8 @@ impl Store {
 
     /// Whether sled's folder was damaged: when the store was opened it was set aside as
     /// `ids.damaged` and filled anew; what shows itself later ends its use, and it is set aside when the
-    /// store is closed. Nothing but time is lost by that. Waits until the folder has been opened.
+    /// store is closed. Nothing but time is lost by that. Waits until the folder has been opened, some 20 ms, and
+    /// others wait meanwhile: ask when the work is done.
     pub fn cache_was_set_aside(&self) -> bool {
         held(&self.writer).ids.was_set_aside()
     }
@@ -332,14 +335,14 @@ impl Store {
 
     /// Makes everything done before durable. `payload` comes back from [`payload`](Self::payload)
     /// after the next open: a place for the caller's own positions, moved forward in the same
-    /// atomic step. Commits at the same time share one sync; the last one's payload stands for all.
+    /// atomic step. Commits at the same time share its syncs; the last one's payload stands for all.
     ///
     /// # Errors
     /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
     /// disk is unknown. [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`] bytes.
     ///
     /// # Complexity
-    /// One write and one sync of what was done since the last; a merge that it begins runs on a thread of
+    /// Two writes, each synced: what was done since the last, then a frame that seals it. A merge that it begins runs on a thread of
     /// its own, and is waited for only once a second full memtable stands behind it.
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
         if payload.len() > MAX_PAYLOAD {
@@ -490,7 +493,8 @@ impl Store {
     }
 
     /// Closes the store in order. Dropping it does the same, but cannot report an error or a panic of a
-    /// merge; nothing that was committed is lost either way.
+    /// merge; nothing that was committed is lost either way. Of a shared one: `Arc::into_inner`, or [`wait`](Self::wait)
+    /// for its merge and drop it.
     ///
     /// # Errors
     /// As [`commit`](Self::commit); [`Error::Io`] if sled's cache cannot be made durable, of which nothing

@@ -17,7 +17,7 @@ use super::segment::Segment;
 use super::segment::build::MAX_ROWS;
 use super::view::{Shared, View};
 use super::writer::Writer;
-use super::{Options, Store, VERSION};
+use super::{Options, Store, VERSION, held};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
@@ -63,7 +63,10 @@ impl Store {
         if overflows {
             // Killed again before the segment is written, it would have still more to read. In the background:
             // what is read is answered at once, and on a full disk too.
-            let _ = store.begin_to_settle(false);
+            // Who changes something is told why that cannot be.
+            if let Err(error) = store.begin_to_settle(false) {
+                held(&store.writer).reason = Some(error);
+            }
         }
         Ok(store)
     }
@@ -140,6 +143,7 @@ fn read_all(
         payload: Vec::new(),
         duplicates,
         poisoned: false,
+        reason: None,
         batch: Batch::default(),
         ticket: 0,
         ids: IdMap::default(),
@@ -209,8 +213,10 @@ fn clean(dir: &dyn Directory, manifest: &Manifest) -> Result<u64> {
                     let what = "no file can be numbered after it: move it elsewhere";
                     return Err(Error::Corrupt { path, offset: 0, what });
                 }
-                next = next.max(number + 1);
-                !named.contains(name.as_str())
+                let leftover = !named.contains(name.as_str());
+                // What is removed here is gone for good before anything new is written.
+                next = next.max(if leftover { 0 } else { number + 1 });
+                leftover
             }
             Some(Named::Journal(number)) => number < manifest.journal,
             Some(Named::Unfinished) => true,
@@ -239,6 +245,13 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         // A journal that was being made when the power went is none yet.
         let begun = followed && !is_begun(dir, after).map_err(Error::io(&next))?;
         let last = !followed || begun;
+        // None is begun before the one before it has its first commit.
+        let beyond =
+            |name: &String| matches!(Named::of(name), Some(Named::Journal(n)) if n > after);
+        if last && names.iter().any(beyond) {
+            let what = "it is missing or damaged, and journals after it are there";
+            return Err(Error::Corrupt { path: next, offset: 0, what });
+        }
         let expected = manifest.closed.map_or(0, |closed| closed.0);
         if begun && expected <= number {
             dir.remove(&journal::name(after)).map_err(Error::io(&next))?;
@@ -273,10 +286,10 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
     }
 }
 
-/// Whether a journal's first commit is there.
+/// Whether a journal's first commit is there, or was: nothing is written behind it before it is durable.
 fn is_begun(dir: &dyn Directory, number: u64) -> std::io::Result<bool> {
     let bytes = dir.contents(&journal::name(number))?;
-    Ok(journal::has_commit(&bytes))
+    Ok(journal::has_commit(&bytes) || bytes.len() > journal::FIRST)
 }
 
 fn apply(writer: &mut Writer, kind: Kind, payload: &[u8]) -> Result<bool> {

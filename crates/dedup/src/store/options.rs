@@ -15,7 +15,8 @@ pub struct Options {
     /// Put duplicates into the tables too, so that later documents can match them. Default off.
     pub keep_duplicates: bool,
     /// From so many documents on, what is in memory becomes a segment at the next commit; at most
-    /// 67,108,863. Default 262,144.
+    /// 67,108,863. So it does when the journal has reached 64 MiB, some 10^6 bare fingerprints with short keys or 3 x 10^5
+    /// documents with sketches. Default 262,144.
     pub memtable_documents: usize,
     /// The same by bytes. Default 64 MiB.
     pub memtable_bytes: usize,

@@ -45,6 +45,8 @@ pub(crate) struct Writer {
     pub(super) duplicates: u64,
     /// A write failed: what is on disk is unknown.
     pub(super) poisoned: bool,
+    /// Why, where nobody was told yet.
+    pub(super) reason: Option<Error>,
     /// What was done since the last commit.
     pub(super) batch: Batch,
     /// The number of the last commit that was asked for.
@@ -67,12 +69,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn usable(&self) -> Result<()> {
-        if self.poisoned { Err(Error::Poisoned) } else { Ok(()) }
+    pub(super) fn usable(&mut self) -> Result<()> {
+        if self.poisoned { Err(self.reason.take().unwrap_or(Error::Poisoned)) } else { Ok(()) }
     }
 
     /// Whether so many more documents may be put into memory before the next commit.
-    fn room_for(&self, rows: usize) -> Result<()> {
+    fn room_for(&mut self, rows: usize) -> Result<()> {
         self.usable()?;
         let rows = (self.view.end - self.base) as usize + rows;
         if rows > MAX_MEMTABLE { Err(Error::TooMany(rows as u64)) } else { Ok(()) }
@@ -100,13 +102,13 @@ impl Writer {
         self.view.frozen.iter().chain([&self.view.active])
     }
 
-    pub(super) fn id_of(&self, key: &[u8]) -> Result<Option<DocId>> {
+    pub(super) fn id_of(&mut self, key: &[u8]) -> Result<Option<DocId>> {
         let key = Key::new(key, &self.view.hasher);
         if self.view.may_hold_key(&key) { self.id_of_known(&key) } else { Ok(None) }
     }
 
     /// The document with a key that may be known.
-    fn id_of_known(&self, key: &Key<'_>) -> Result<Option<DocId>> {
+    fn id_of_known(&mut self, key: &Key<'_>) -> Result<Option<DocId>> {
         let newest = self.view.id_of_newest(key);
         if newest.is_some() || self.view.segments.is_empty() {
             return Ok(newest);
@@ -199,10 +201,18 @@ impl Writer {
         self.room_for(1)?;
         let indexed = document.tokens > 0 && (of.is_none() || options.keep_duplicates);
         let row = Row::new(document, of, indexed);
+        Ok(self.append(&row, key, new))
+    }
+
+    /// Puts a row into batch and memory, under the next number.
+    fn append(&mut self, row: &Row<'_>, key: u32, new: New) -> DocId {
         let id = self.view.end;
-        self.batch.append(Kind::Record, |out| encode(id, &row, out));
-        self.remember(&row, key, new);
-        Ok(id)
+        // A panic in between leaves a number that is given and not counted.
+        self.poisoned = true;
+        self.batch.append(Kind::Record, |out| encode(id, row, out));
+        self.remember(row, key, new);
+        self.poisoned = false;
+        id
     }
 
     /// Puts a row into memory, under the next number and the hash of its key.
@@ -267,11 +277,8 @@ impl Writer {
     /// Deletes a document and puts the row in its place, under the next number.
     fn replace(&mut self, old: DocId, row: &Row<'_>) -> Result<DocId> {
         self.delete(old)?;
-        let id = self.view.end;
-        self.batch.append(Kind::Record, |out| encode(id, row, out));
-        let key = Key::new(row.key, &self.view.hasher);
-        self.remember(row, key.hash, New::default());
-        Ok(id)
+        let hash = Key::new(row.key, &self.view.hasher).hash;
+        Ok(self.append(row, hash, New::default()))
     }
 
     pub(super) fn expire(&mut self, before: u64) -> Result<u64> {
@@ -306,6 +313,7 @@ impl Writer {
     }
 
     pub(super) fn take_batch(&mut self) -> (Batch, Vec<u8>, u64) {
+        self.ids.seal();
         (std::mem::take(&mut self.batch), self.payload.clone(), self.ticket)
     }
 
@@ -341,7 +349,7 @@ impl Writer {
         dir: &Arc<dyn Directory>,
         options: &Options,
     ) -> Result<()> {
-        self.ids.commit();
+        self.ids.hand_over();
         if self.under_way().is_none() {
             self.take_in()?;
         }

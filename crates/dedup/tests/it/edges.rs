@@ -9,7 +9,7 @@ use hapax_dedup::{
 };
 
 use crate::hooked::{Hooked, Op};
-use crate::recording::Recording;
+use crate::recording::{Failure, Image, Recording};
 
 fn options() -> Options {
     let mut options = Options { memtable_documents: 50, ..Options::default() };
@@ -177,6 +177,74 @@ fn files_of_impossible_numbers_are_no_stores_and_the_last_possible_one_is_named(
     assert!(matches!(&error, Error::Corrupt { path, .. } if *path == last), "{error}");
     std::fs::remove_file(&last).unwrap();
     fill(600..700);
+    // One that is just possible, is nothing of this store's and goes: others are numbered after those that stay.
+    let last = folder.path().join(format!("deleted-{}", (1u64 << 48) - 1));
+    std::fs::write(&last, b"").unwrap();
+    fill(700..800);
+    fill(800..900);
+    assert!(!last.exists());
+}
+
+#[test]
+fn a_journal_that_is_lost_among_others_is_noticed_and_nothing_is_removed() {
+    // Killed twice before a segment is written: three journals.
+    let memory = || {
+        let memory = MemDirectory::new();
+        for numbers in [0..60, 60..120] {
+            let killed = Hooked::on(memory.clone(), |op| {
+                let segment = matches!(op, Op::Create(name) if name.starts_with("seg-"));
+                assert!(!segment, "killed");
+            });
+            let store = Store::open_in(Arc::new(killed), options()).unwrap();
+            insert(&store, numbers);
+            store.commit(b"frozen").unwrap();
+        }
+        memory
+    };
+    // The last one is longer than one that was being made when the power went can be.
+    for (name, zeros) in [
+        ("journal-2", None),
+        ("journal-2", Some(0)),
+        ("journal-2", Some(4096)),
+        ("journal-3", Some(1 << 18)),
+    ] {
+        let memory = memory();
+        let mut names = memory.list().unwrap();
+        assert_eq!(names.iter().filter(|name| name.starts_with("journal-")).count(), 3);
+        match zeros {
+            Some(zeros) => memory.create(name).unwrap().write(&vec![0; zeros]).unwrap(),
+            None => memory.remove(name).unwrap(),
+        }
+        names.retain(|other| zeros.is_some() || other != name);
+        let error = Store::open_in(Arc::new(memory.clone()), options()).map(drop).unwrap_err();
+        assert!(matches!(error, Error::Corrupt { .. }), "{name} of {zeros:?}: {error}");
+        assert_eq!(memory.list().unwrap(), names, "{name} of {zeros:?}");
+    }
+    let store = Store::open_in(Arc::new(memory()), options()).unwrap();
+    assert_eq!(store.len(), 120);
+}
+
+#[test]
+fn a_store_that_cannot_write_its_journals_into_a_segment_answers_and_says_why_it_takes_nothing() {
+    let disk = Recording::default();
+    let store = Store::open_in(Arc::new(disk.clone()), Options::default()).unwrap();
+    insert(&store, 0..200);
+    store.commit(b"").unwrap();
+    let killed = disk.after_crash(disk.operations(), Image::All);
+    drop(store);
+    // By these options three memtables and more; the disk is full from some operation on.
+    let mut said = 0;
+    for operation in 0..40 {
+        let disk = killed.healed();
+        disk.fail_at(operation, Failure::Full);
+        let Ok(store) = Store::open_in(Arc::new(disk.clone()), options()) else { continue };
+        assert!(store.near(fingerprint(7)).unwrap().contains(&(7, 0)));
+        let key = 500u64.to_le_bytes();
+        if let Err(error) = store.insert(&Document::new(&key, fingerprint(500)), None) {
+            said += u32::from(matches!(error, Error::Io { .. }));
+        }
+    }
+    assert!(said > 0, "the disk is named");
 }
 
 #[test]

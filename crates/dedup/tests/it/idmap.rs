@@ -70,6 +70,8 @@ fn damage_anywhere_is_said_and_made_good() {
         bad.iter_mut().skip(at).take(64).for_each(|byte| *byte ^= 0x5a);
         fs::write(&file, &bad).unwrap();
         let store = open(folder.path());
+        // Once it is open it is asked.
+        store.cache_was_set_aside();
         assert!(knows_all(&store, count), "byte {at}");
         let says = store.cache_was_set_aside();
         drop(store);

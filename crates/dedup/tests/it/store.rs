@@ -115,7 +115,12 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
     filled(folder.path());
     let ids = folder.path().join("ids");
     let _ = fs::remove_dir_all(&ids);
-    assert_eq!(open(folder.path()).id_of(b"http://a.example/7").unwrap(), Some(7));
+    // Once it is open it is asked.
+    let finds = |store: Store| {
+        store.cache_was_set_aside();
+        store.id_of(b"http://a.example/7").unwrap() == Some(7)
+    };
+    assert!(finds(open(folder.path())));
     if ids.exists() {
         for entry in fs::read_dir(&ids).unwrap() {
             let path = entry.unwrap().path();
@@ -124,7 +129,7 @@ fn a_lost_or_damaged_id_map_is_rebuilt() {
             }
         }
         fs::write(ids.join("snap.0000000000000001.generating"), b"half").unwrap();
-        assert_eq!(open(folder.path()).id_of(b"http://a.example/7").unwrap(), Some(7));
+        assert!(finds(open(folder.path())));
         // What sled does not take for an empty folder is set aside, and said.
         fs::write(ids.join("conf"), b"segment_size: noise").unwrap();
         let store = open(folder.path());

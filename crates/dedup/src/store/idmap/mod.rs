@@ -40,8 +40,8 @@ impl IdMap {
         self.sled.as_mut().is_some_and(sled_map::SledMap::is_damaged)
     }
 
-    pub(crate) fn get(&self, key: &[u8]) -> Option<DocId> {
-        self.sled.as_ref()?.get(key)
+    pub(crate) fn get(&mut self, key: &[u8]) -> Option<DocId> {
+        self.sled.as_mut()?.get(key)
     }
 
     pub(crate) fn insert(&mut self, key: &[u8], id: DocId) {
@@ -56,10 +56,17 @@ impl IdMap {
         }
     }
 
-    /// Hands what was inserted to sled in one atomic batch.
-    pub(crate) fn commit(&mut self) {
+    /// What was noted until now is part of a commit; what comes next is not.
+    pub(crate) fn seal(&mut self) {
         if let Some(map) = &mut self.sled {
-            map.commit();
+            map.seal();
+        }
+    }
+
+    /// The commit is durable: hands what is part of it to sled in one atomic batch.
+    pub(crate) fn hand_over(&mut self) {
+        if let Some(map) = &mut self.sled {
+            map.hand_over();
         }
     }
 
@@ -79,20 +86,21 @@ const MAX_GROWTH: u64 = 8;
 #[cfg(feature = "sled")]
 const FLOOR_BYTES: u64 = 16 << 20;
 
-/// The most that a map of the last of these documents may take on disk.
+/// The most that a map of the last of these documents may take on disk, by the longest keys of a part of them.
 #[cfg(feature = "sled")]
 fn most_bytes(view: &View) -> u64 {
-    let (mut rows, mut keys) = (0, 0);
+    let (mut rows, mut key_bytes) = (0, 0);
+    let mut count = |part: u64, keys: u64| {
+        rows += part;
+        key_bytes = key_bytes.max(keys / part.max(1) + 1);
+    };
     for segment in view.segments.iter() {
-        rows += segment.footer.rows;
-        keys += segment.footer.keys.len() as u64;
+        count(segment.footer.rows, segment.footer.keys.len() as u64);
     }
     for table in view.frozen.iter().chain([&view.active]) {
         let table = super::view::read(table);
-        rows += table.rows() as u64;
-        keys += table.columns().keys.len() as u64;
+        count(table.rows() as u64, table.columns().keys.len() as u64);
     }
-    let key_bytes = keys / rows.max(1) + 1;
     MAX_GROWTH * rows.min(sled_map::MOST) * (ENTRY_BYTES + key_bytes) + FLOOR_BYTES
 }
 
@@ -107,12 +115,13 @@ impl IdMap {
     pub(crate) fn open(_: Option<&std::path::Path>, _: &View) -> Self {
         Self {}
     }
-    pub(crate) fn get(&self, _: &[u8]) -> Option<DocId> {
+    pub(crate) fn get(&mut self, _: &[u8]) -> Option<DocId> {
         None
     }
     pub(crate) fn insert(&mut self, _: &[u8], _: DocId) {}
     pub(crate) fn remove(&mut self, _: &[u8]) {}
-    pub(crate) fn commit(&mut self) {}
+    pub(crate) fn seal(&mut self) {}
+    pub(crate) fn hand_over(&mut self) {}
     pub(crate) fn was_set_aside(&mut self) -> bool {
         false
     }

@@ -1,6 +1,5 @@
 //! sled behind guards: what it gets wrong costs time alone.
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io;
@@ -27,37 +26,41 @@ const AT_ONCE: usize = 16_384;
 /// The key of a document that is stored.
 pub(super) type KeyOf = Box<dyn FnMut(DocId) -> Option<Vec<u8>> + Send>;
 
+/// Keys with their numbers; `None` removes.
+type Entries = HashMap<Vec<u8>, Option<DocId>>;
+
 #[derive(Debug)]
 pub(super) struct SledMap {
     path: PathBuf,
     tree: Tree,
-    /// Not yet committed; `None` removes.
-    batch: HashMap<Vec<u8>, Option<DocId>>,
-    /// Committed while the tree was being opened.
-    waiting: HashMap<Vec<u8>, Option<DocId>>,
+    /// Not part of a commit yet.
+    batch: Entries,
+    /// Part of a commit, and not in the tree.
+    waiting: Entries,
     /// Which documents the tree has seen, with those that wait.
     span: Range<DocId>,
     /// After the last one of the batch.
     end: DocId,
     /// It could not be read or written: from here on nothing is asked for or noted, and what is missing is
     /// looked up.
-    broken: Cell<bool>,
+    broken: bool,
     set_aside: bool,
 }
 
 #[derive(Debug)]
 enum Tree {
     /// A thread does that: nobody waits for a cache.
-    Opening(JoinHandle<Option<Opened>>),
+    Opening(JoinHandle<Opened>),
     Open(sled::Db),
     /// Closed, or this time there is none.
     Absent,
 }
 
+/// What a thread has opened.
 #[derive(Debug)]
 struct Opened {
-    tree: sled::Db,
-    first: DocId,
+    /// And the first document that it knows.
+    tree: Option<(sled::Db, DocId)>,
     damaged: bool,
 }
 
@@ -69,8 +72,8 @@ enum Found {
     /// store has not: another store's.
     Useless,
     Damaged,
-    /// The threads of one that was closed just now have not let go of it.
-    Held,
+    /// The threads of one that was closed just now have not let go of it, or the system does not let it be opened.
+    Denied,
 }
 
 /// A closed tree's threads hold its file for a moment: so often it is tried again, so long apart.
@@ -83,10 +86,13 @@ impl SledMap {
     pub(super) fn open(folder: &Path, documents: DocId, most: u64, mut key_of: KeyOf) -> Self {
         let path = folder.to_owned();
         let opener = move || {
+            let _ = fs::remove_dir_all(discarded(&path));
             remove_half_snapshots(&path);
-            let (opened, known) = open_found(&path, documents, most)?;
-            fill(&opened.tree, known..documents, opened.first, &mut key_of);
-            Some(opened)
+            let (opened, known) = open_found(&path, documents, most);
+            if let Some((tree, first)) = &opened.tree {
+                fill(tree, known..documents, *first, &mut key_of);
+            }
+            opened
         };
         Self {
             path: folder.to_owned(),
@@ -95,7 +101,7 @@ impl SledMap {
             waiting: HashMap::new(),
             span: documents..documents,
             end: documents,
-            broken: Cell::new(false),
+            broken: false,
             set_aside: false,
         }
     }
@@ -103,20 +109,21 @@ impl SledMap {
     /// Waits for the thread that opens it.
     pub(super) fn is_damaged(&mut self) -> bool {
         self.open_if(true);
-        self.set_aside || self.broken.get()
+        self.set_aside || self.broken
     }
 
-    pub(super) fn get(&self, key: &[u8]) -> Option<DocId> {
+    pub(super) fn get(&mut self, key: &[u8]) -> Option<DocId> {
         if let Some(id) = self.batch.get(key).or_else(|| self.waiting.get(key)) {
             return *id;
         }
+        self.open_if(false);
         let Tree::Open(tree) = &self.tree else { return None };
-        if self.broken.get() {
+        if self.broken {
             return None;
         }
         let Ok(value) = guarded(|| tree.get(key)) else {
             // A damaged page shows itself only when it is read.
-            self.broken.set(true);
+            self.broken = true;
             return None;
         };
         decode(&value?)
@@ -132,48 +139,57 @@ impl SledMap {
     }
 
     fn note(&mut self, key: &[u8], id: Option<DocId>) {
-        if !self.broken.get() && !matches!(self.tree, Tree::Absent) {
-            self.batch.insert(key.to_vec(), id);
+        if self.broken || matches!(self.tree, Tree::Absent) {
+            return;
         }
+        if self.batch.len() as u64 >= MOST {
+            // The map will begin anew, of later documents.
+            self.batch = HashMap::new();
+        }
+        self.batch.insert(key.to_vec(), id);
     }
 
-    pub(super) fn commit(&mut self) {
+    /// What was noted until now is part of a commit.
+    pub(super) fn seal(&mut self) {
         self.span.end = self.end;
         if self.waiting.is_empty() {
             std::mem::swap(&mut self.waiting, &mut self.batch);
         } else {
             self.waiting.extend(self.batch.drain());
         }
-        self.open_if(self.waiting.len() as u64 > MOST);
-        self.hand_over();
-        if self.span.end - self.span.start > MOST {
+        if self.span.end - self.span.start > MOST || self.waiting.len() as u64 > MOST {
+            self.waiting = HashMap::new();
             self.begin_anew();
         }
     }
 
     /// What waits goes into the tree, if that is open.
-    fn hand_over(&mut self) {
+    pub(super) fn hand_over(&mut self) {
+        self.open_if(false);
         let Tree::Open(tree) = &self.tree else { return };
-        if !self.waiting.is_empty() && !self.broken.get() {
+        if !self.waiting.is_empty() && !self.broken {
             // A cache: its loss is a slower look-up, never a wrong one.
-            self.broken.set(apply(tree, self.waiting.drain(), &self.span).is_err());
+            self.broken = apply(tree, self.waiting.drain(), &self.span).is_err();
         }
     }
 
     /// Empty, in place of one that has become large.
     fn begin_anew(&mut self) {
-        if self.broken.get() || !matches!(self.tree, Tree::Open(_)) {
+        // One that is still being opened begins anew with the next commit.
+        self.open_if(false);
+        let is_open = matches!(self.tree, Tree::Open(_)) && !self.broken;
+        self.span.start = self.span.end;
+        if !is_open {
             return;
         }
         let tree = std::mem::replace(&mut self.tree, Tree::Absent);
         let (path, first) = (self.path.clone(), self.span.end);
-        self.span.start = first;
         self.tree = spawn(move || {
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(tree)));
-            // Once its threads have let go of the file they write no more into the folder.
-            drop(open_tree(&path).ok()?);
-            let _ = fs::remove_dir_all(&path);
-            Some(Opened { tree: open_tree(&path).ok()?, first, damaged: false })
+            if let Tree::Open(tree) = tree {
+                close(tree);
+            }
+            let tree = discard(&path).then(|| open_tree(&path).ok()).flatten();
+            Opened { tree: tree.map(|tree| (tree, first)), damaged: false }
         });
     }
 
@@ -183,13 +199,14 @@ impl SledMap {
             && (wait || thread.is_finished())
             && let Tree::Opening(thread) = std::mem::replace(&mut self.tree, Tree::Absent)
         {
-            match thread.join().ok().flatten() {
-                Some(opened) => {
-                    self.span.start = opened.first;
-                    self.set_aside |= opened.damaged;
-                    self.tree = Tree::Open(opened.tree);
+            let opened = thread.join().unwrap_or(Opened { tree: None, damaged: false });
+            self.set_aside |= opened.damaged;
+            match opened.tree {
+                Some((tree, first)) => {
+                    self.span.start = first;
+                    self.tree = Tree::Open(tree);
                 }
-                None => self.waiting = HashMap::new(),
+                None => (self.batch, self.waiting) = (HashMap::new(), HashMap::new()),
             }
         }
     }
@@ -202,14 +219,14 @@ impl SledMap {
         let Tree::Open(tree) = std::mem::replace(&mut self.tree, Tree::Absent) else {
             return Ok(());
         };
-        let flushed = if self.broken.get() { Ok(0) } else { guarded(|| tree.flush()) };
-        self.broken.set(self.broken.get() || flushed.is_err());
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(tree)));
-        if self.broken.get() {
+        let flushed = if self.broken { Ok(0) } else { guarded(|| tree.flush()) };
+        self.broken |= flushed.is_err();
+        close(tree);
+        if self.broken {
             set_aside(&self.path);
         }
-        flushed.map_err(Error::io(&self.path))?;
-        if self.broken.get() {
+        flushed.map_err(io::Error::from).map_err(Error::io(&self.path))?;
+        if self.broken {
             return Ok(());
         }
         let file = self.path.join("db");
@@ -225,24 +242,24 @@ impl Drop for SledMap {
     }
 }
 
-fn spawn(work: impl FnOnce() -> Option<Opened> + Send + 'static) -> Tree {
+fn spawn(work: impl FnOnce() -> Opened + Send + 'static) -> Tree {
     let thread = std::thread::Builder::new().name("hapax-dedup-ids".to_owned()).spawn(work);
     thread.map_or(Tree::Absent, Tree::Opening)
 }
 
-/// The map in a folder, of which documents it is, and up to which it knows them.
-fn open_found(folder: &Path, documents: DocId, most: u64) -> Option<(Opened, DocId)> {
+/// The map in a folder, and up to which document it knows them.
+fn open_found(folder: &Path, documents: DocId, most: u64) -> (Opened, DocId) {
     let first = documents.saturating_sub(AGAIN);
-    let anew = |damaged| Some((Opened { tree: open_tree(folder).ok()?, first, damaged }, first));
+    let anew = |damaged| {
+        let tree = open_tree(folder).ok().map(|tree| (tree, first));
+        (Opened { tree, damaged }, first)
+    };
     match find(folder, documents, most) {
         Found::Map(tree, span) => {
-            Some((Opened { tree, first: span.start, damaged: false }, span.end))
+            (Opened { tree: Some((tree, span.start)), damaged: false }, span.end)
         }
-        Found::Useless => {
-            let _ = fs::remove_dir_all(folder);
-            anew(false)
-        }
-        Found::Held => None,
+        Found::Useless if discard(folder) => anew(false),
+        Found::Useless | Found::Denied => (Opened { tree: None, damaged: false }, documents),
         Found::Damaged => {
             set_aside(folder);
             anew(true)
@@ -268,7 +285,7 @@ fn apply(
     tree: &sled::Db,
     entries: impl Iterator<Item = (Vec<u8>, Option<DocId>)>,
     span: &Range<DocId>,
-) -> io::Result<()> {
+) -> sled::Result<()> {
     let mut batch = sled::Batch::default();
     for (key, id) in entries {
         match id {
@@ -294,18 +311,22 @@ fn decode_span(value: &[u8]) -> Option<Range<DocId>> {
 fn find(folder: &Path, documents: DocId, most: u64) -> Found {
     let tree = match open_tree(folder) {
         Ok(tree) => tree,
-        Err(error) if is_held(&error) => return Found::Held,
-        Err(_) => return Found::Damaged,
+        Err(error) if is_damage(&error) => return Found::Damaged,
+        Err(_) => return Found::Denied,
     };
-    let Ok(said) = guarded(|| tree.get(SPAN)) else { return Found::Damaged };
+    let Ok(said) = guarded(|| tree.get(SPAN)) else {
+        close(tree);
+        return Found::Damaged;
+    };
     let bytes = guarded(|| tree.size_on_disk()).unwrap_or(0);
-    let span = match said {
-        Some(said) => decode_span(&said),
-        None => Some(documents.saturating_sub(AGAIN)..documents.saturating_sub(AGAIN)),
-    };
+    let empty = documents.saturating_sub(AGAIN);
+    let span = said.map_or(Some(empty..empty), |said| decode_span(&said));
     match span.filter(|span| span.end <= documents && documents - span.start <= MOST) {
         Some(span) if bytes <= most => Found::Map(tree, span),
-        _ => Found::Useless,
+        _ => {
+            close(tree);
+            Found::Useless
+        }
     }
 }
 
@@ -320,11 +341,11 @@ fn remove_half_snapshots(folder: &Path) {
     }
 }
 
-fn open_tree(folder: &Path) -> io::Result<sled::Db> {
+fn open_tree(folder: &Path) -> sled::Result<sled::Db> {
     let config = sled::Config::new()
         .path(folder)
         .mode(sled::Mode::LowSpace)
-        .cache_capacity(16 << 20)
+        .cache_capacity(8 << 20)
         .flush_every_ms(None);
     let mut opened = guarded(|| config.open());
     for _ in 0..TRIES {
@@ -338,15 +359,40 @@ fn open_tree(folder: &Path) -> io::Result<sled::Db> {
 }
 
 /// sled 0.34 has no kind of error for it.
-fn is_held(error: &io::Error) -> bool {
+fn is_held(error: &sled::Error) -> bool {
     error.to_string().contains("could not acquire lock")
 }
 
+/// Whether what lies there is to blame: the system's own errors, such as a full disk, are not.
+fn is_damage(error: &sled::Error) -> bool {
+    match error {
+        sled::Error::Io(system) => system.raw_os_error().is_none() && !is_held(error),
+        _ => true,
+    }
+}
+
 /// What sled gives, or its error, or that it panicked over a damaged file.
-fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> io::Result<T> {
+fn guarded<T>(work: impl FnOnce() -> sled::Result<T>) -> sled::Result<T> {
     let done = catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(sled::Error::ReportableBug("it panicked".to_owned())))
-        .map_err(io::Error::from)
+}
+
+/// sled syncs then, and panics where it cannot.
+fn close(tree: sled::Db) {
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(tree)));
+}
+
+fn discarded(folder: &Path) -> PathBuf {
+    folder.with_extension("old")
+}
+
+/// Removes a map, so that a kill in between leaves all of it or nothing under its name.
+fn discard(folder: &Path) -> bool {
+    let old = discarded(folder);
+    let _ = fs::remove_dir_all(&old);
+    let renamed = fs::rename(folder, &old).is_ok();
+    let _ = fs::remove_dir_all(&old);
+    renamed
 }
 
 fn set_aside(folder: &Path) {
@@ -377,5 +423,54 @@ mod tests {
         drop(held);
         assert!(waits.join().unwrap());
         assert!(!folder.with_extension("damaged").exists());
+    }
+
+    fn map(folder: &Path, documents: DocId) -> SledMap {
+        SledMap::open(folder, documents, u64::MAX, Box::new(|_| None))
+    }
+
+    #[test]
+    fn what_comes_after_a_commit_has_begun_is_not_part_of_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("ids");
+        let mut one = map(&folder, 0);
+        one.insert(b"committed", 0);
+        one.seal();
+        // While that commit waits for the disk.
+        one.insert(b"later", 1);
+        one.hand_over();
+        one.close().unwrap();
+        let mut two = map(&folder, 1);
+        assert!(!two.is_damaged());
+        assert_eq!((two.get(b"committed"), two.get(b"later")), (Some(0), None));
+    }
+
+    #[test]
+    fn of_a_commit_of_more_than_the_map_holds_nothing_is_handed_over() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut one = map(&parent.path().join("ids"), 0);
+        assert!(!one.is_damaged(), "it is open");
+        for id in 0..3 * MOST / 2 {
+            one.insert(&id.to_le_bytes(), id);
+        }
+        assert!(one.batch.len() as u64 <= MOST);
+        one.seal();
+        assert!(one.waiting.is_empty());
+        one.hand_over();
+        assert!(!one.is_damaged());
+        assert_eq!(one.get(&7u64.to_le_bytes()), None);
+        one.insert(b"later", 3 * MOST / 2);
+        one.seal();
+        one.hand_over();
+        assert_eq!(one.get(b"later"), Some(3 * MOST / 2));
+        assert_eq!(one.span, 3 * MOST / 2..3 * MOST / 2 + 1);
+    }
+
+    #[test]
+    fn what_the_system_refuses_is_no_damage() {
+        let full = io::Error::from_raw_os_error(28);
+        assert!(!is_damage(&sled::Error::Io(full)));
+        assert!(is_damage(&sled::Error::Io(io::ErrorKind::UnexpectedEof.into())));
+        assert!(is_damage(&sled::Error::ReportableBug(String::new())));
     }
 }
