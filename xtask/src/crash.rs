@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
@@ -22,8 +23,9 @@ const WHILE_WRITING: u64 = 100;
 const SAMPLE: u64 = 31;
 const LAST: u64 = 150;
 
-/// A store is begun anew from so many documents on, so that a cycle stays short.
-const MOST: u64 = 100_000;
+const SIGKILL: i32 = 9;
+/// A store is begun anew from so many documents on, so that a cycle stays short, and its cache has begun anew before.
+const MOST: u64 = 150_000;
 
 /// Every document is a function of its number, so the parent needs no copy of them.
 fn fingerprint(number: u64) -> Fingerprint {
@@ -299,7 +301,7 @@ fn one_life(folder: &Path, rng: &mut Rng, opens: &mut Opens, hits: &mut Hits) ->
     }
     child.kill()?;
     let status = child.wait()?;
-    if status.code().is_some() {
+    if status.signal() != Some(SIGKILL) {
         bail!("the writer ended by itself: {status}");
     }
     lines.extend(said);

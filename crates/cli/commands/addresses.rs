@@ -122,7 +122,15 @@ impl Addresses {
         let mut begin = place.saturating_sub(1);
         file.seek(SeekFrom::Start(begin))?;
         if place > 0 {
-            begin += file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;
+            // What a power cut has left may be longer than any line.
+            loop {
+                text.clear();
+                let count = file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;
+                begin += count;
+                if count == 0 || text.ends_with(b"\n") {
+                    break;
+                }
+            }
             text.clear();
         }
         let count = file.take(MAX_LINE).read_until(b'\n', &mut text)? as u64;

@@ -32,6 +32,8 @@ const BATCH_AGE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(1);
 /// Bytes of lines that are read ahead, and one line more.
 const AHEAD: usize = 64 << 20;
+/// Characters of a title.
+const MAX_TITLE: usize = 16_384;
 /// Characters of an id in the name that stands for an address.
 const MAX_NAME: usize = 256;
 
@@ -43,7 +45,7 @@ fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
     let kind = if content_type.starts_with("text/plain") { Kind::Plain } else { Kind::Html };
     let mut document = kind.read(&url, Some(&content_type), &body);
     if let Some(title) = &item.title {
-        document.title.clone_from(title);
+        document.title = title.chars().take(MAX_TITLE).collect();
     }
     document.canonical = None;
     let body = bytes::Bytes::from(body);

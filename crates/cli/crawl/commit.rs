@@ -120,7 +120,13 @@ pub(crate) struct Committer {
     pending: u64,
     lines: u64,
     since: Instant,
+    /// Whether the store's cache was asked for damage, and had some.
+    cache_asked: bool,
+    cache_told: bool,
 }
+
+const CACHE_DAMAGED: &str =
+    "dedup/ids, a cache, was damaged: set aside as ids.damaged, it is made anew";
 
 /// What became of a page.
 #[derive(Debug)]
@@ -244,6 +250,8 @@ impl Committer {
             pending: 0,
             lines: 0,
             since: Instant::now(),
+            cache_asked: false,
+            cache_told: false,
         };
         committer.stats.restore(pages.counts, skips.counts);
         if let Some(frontier) = committer.frontier.as_ref().filter(|_| !parts.shared) {
@@ -416,6 +424,14 @@ impl Committer {
     pub(crate) fn commit(&mut self, finished: bool) -> Result<()> {
         self.finished = finished;
         self.looking &= !finished;
+        if !self.cache_asked {
+            // Not at the start: nobody waits for a cache.
+            self.cache_asked = true;
+            self.cache_told = self.store.cache_was_set_aside();
+            if self.cache_told {
+                tracing::warn!("{CACHE_DAMAGED}");
+            }
+        }
         if self.frontier.is_some() && self.shared.is_none() {
             let hosts = self.stats.new_host_pages();
             if !hosts.is_empty() {
@@ -508,11 +524,9 @@ impl Committer {
     /// Ends the background work of index and dedup store.
     pub(crate) fn close(self) -> Result<()> {
         self.index.map_or(Ok(()), Index::close)?;
-        // Not at the start: nobody waits for a cache.
-        if self.store.cache_was_set_aside() {
-            tracing::warn!(
-                "dedup/ids, a cache, was damaged: set aside as ids.damaged, it is made anew"
-            );
+        // What the first commit told of, or what has shown itself since.
+        if !self.cache_told && self.store.cache_was_set_aside() {
+            tracing::warn!("{CACHE_DAMAGED}");
         }
         self.store.close()?;
         Ok(())

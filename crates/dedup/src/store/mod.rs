@@ -37,7 +37,6 @@ pub use self::journal::MAX_PAYLOAD;
 pub use self::manifest::MAX_RECIPE;
 pub use self::options::Options;
 pub use self::proposals::MAX_CANDIDATES;
-pub(crate) use self::segment::blocks::Checked;
 pub use self::snapshot::{Report, Snapshot};
 
 /// The version of the format on disk that is written.
@@ -395,6 +394,7 @@ impl Store {
         if !matches!(written, Ok(Ok(()))) {
             let mut writer = full.unwrap_or_else(|| held(&self.writer));
             writer.poisoned = true;
+            writer.ids.forget_sealed();
             return match written {
                 Ok(written) => (0, written),
                 Err(panic) => resume_unwind(panic),

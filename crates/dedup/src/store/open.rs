@@ -247,10 +247,10 @@ fn replay(dir: &dyn Directory, manifest: &Manifest, writer: &mut Writer) -> Resu
         let last = !followed || begun;
         // None is begun before the one before it has its first commit.
         let beyond =
-            |name: &String| matches!(Named::of(name), Some(Named::Journal(n)) if n > after);
-        if last && names.iter().any(beyond) {
-            let what = "it is missing or damaged, and journals after it are there";
-            return Err(Error::Corrupt { path: next, offset: 0, what });
+            |name: &&String| matches!(Named::of(name), Some(Named::Journal(n)) if n > after);
+        if let Some(name) = names.iter().filter(beyond).min().filter(|_| last) {
+            let what = "a journal before it is missing or damaged";
+            return Err(Error::Corrupt { path: dir.path().join(name), offset: 0, what });
         }
         let expected = manifest.closed.map_or(0, |closed| closed.0);
         if begun && expected <= number {

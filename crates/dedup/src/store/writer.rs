@@ -395,7 +395,7 @@ impl Writer {
         if !self.batch.is_empty() {
             // Somebody offered since the last commit: only what is durable may become a segment.
             let (batch, payload, _) = self.take_batch();
-            journal.commit(&batch, &payload)?;
+            journal.commit(&batch, &payload).inspect_err(|_| self.ids.forget_sealed())?;
         }
         let job = self.freeze(journal, whole, dir, options)?;
         self.job = Some(job.spawn()?);

@@ -4,11 +4,12 @@
 //! all directory lines are asked for, then all entry lines, then the buckets are scanned, and the
 //! waiting overlaps.
 
+use std::ops::Range;
+
 use super::bits::Flips;
 use super::simd::{Kernel, Scan};
 use super::table::{Bucket, Table};
 use super::{Near, Tables};
-use crate::store::Checked;
 use crate::{Fingerprint, Layout};
 
 /// Queries whose probes are in flight together.
@@ -56,7 +57,7 @@ struct Lookup<'a, F, C, const GROUP: usize> {
 
 /// Called with each range of bytes before it is read; `false` means it must not be.
 pub(crate) trait Check {
-    fn allow(&self, range: std::ops::Range<usize>) -> bool;
+    fn allow(&self, range: Range<usize>) -> bool;
 }
 
 /// For bytes that this process made itself.
@@ -64,7 +65,7 @@ struct Unchecked;
 
 impl Check for Unchecked {
     #[inline(always)]
-    fn allow(&self, _: std::ops::Range<usize>) -> bool {
+    fn allow(&self, _: Range<usize>) -> bool {
         true
     }
 }
@@ -276,32 +277,32 @@ impl Tables {
         self.simd.run(Rank(table, bucket, fingerprint.bits()))
     }
 
-    /// [`rank`](Self::rank) for tables whose bytes are checked first.
+    /// [`rank`](Self::rank) for tables whose bytes are checked first, by `touch`.
     pub(crate) fn rank_checked(
         &self,
         fingerprint: Fingerprint,
-        data: &Checked,
+        touch: impl Fn(Range<usize>) -> crate::Result<()>,
     ) -> crate::Result<Option<usize>> {
         if let Some(table) = self.table(0) {
             let bucket = table.shape.bucket_of(fingerprint.bits());
-            data.touch(table.directory_range(bucket))?;
-            data.touch(table.entry_range(&table.range(bucket)))?;
+            touch(table.directory_range(bucket))?;
+            touch(table.entry_range(&table.range(bucket)))?;
         }
         Ok(self.rank(fingerprint))
     }
 
-    /// [`look`](Self::look) for tables whose bytes are checked first.
+    /// [`look`](Self::look) for tables whose bytes are checked first, by `touch`.
     pub(crate) fn look_checked(
         &self,
         queries: &[Fingerprint],
-        data: &Checked,
+        touch: impl Fn(Range<usize>) -> crate::Result<()>,
         mut visit: impl FnMut(usize, usize, Near),
     ) -> crate::Result<()> {
-        struct First<'a>(&'a Checked, std::cell::RefCell<Option<crate::Error>>);
-        impl Check for First<'_> {
+        struct First<T>(T, std::cell::RefCell<Option<crate::Error>>);
+        impl<T: Fn(Range<usize>) -> crate::Result<()>> Check for First<T> {
             #[inline(always)]
-            fn allow(&self, range: std::ops::Range<usize>) -> bool {
-                match self.0.touch(range) {
+            fn allow(&self, range: Range<usize>) -> bool {
+                match (self.0)(range) {
                     Ok(()) => true,
                     Err(error) => {
                         self.1.borrow_mut().get_or_insert(error);
@@ -310,7 +311,7 @@ impl Tables {
                 }
             }
         }
-        let check = First(data, std::cell::RefCell::new(None));
+        let check = First(touch, std::cell::RefCell::new(None));
         for (batch, queries) in queries.chunks(BATCH).enumerate() {
             self.look_with(queries, &check, |query, place, near| {
                 visit(batch * BATCH + query, place, near);

@@ -138,7 +138,10 @@ fn the_map_holds_the_last_documents_and_all_are_found() {
         (0..count).step_by(97).all(|number| id(number) == Some(number)) && id(count).is_none()
     };
     // As it was left, and made anew.
+    let marker = folder.path().join("ids/marker");
+    fs::write(&marker, b"").unwrap();
     let store = open(folder.path());
+    assert!(!store.cache_was_set_aside() && marker.exists(), "it is no larger than it may be");
     assert!(some(&store) && !store.cache_was_set_aside() && some(&store));
     drop(store);
     fs::remove_dir_all(folder.path().join("ids")).unwrap();
@@ -154,8 +157,12 @@ fn what_was_not_committed_is_not_in_the_map_after_a_close() {
     let document = Document::new(b"lost", Fingerprint::from_bits(7));
     store.insert(&document, None).unwrap();
     drop(store);
+    // A map that knows more than the store would be made anew.
+    let marker = folder.path().join("ids/marker");
+    fs::write(&marker, b"").unwrap();
     let store = open(folder.path());
-    assert!(knows_all(&store, 500) && !store.cache_was_set_aside());
+    assert!(!store.cache_was_set_aside() && knows_all(&store, 500));
+    assert!(marker.exists());
     assert_eq!(store.id_of(b"lost").unwrap(), None);
     assert_eq!(store.next_id(), 500);
 }

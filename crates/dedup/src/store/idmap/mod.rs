@@ -63,6 +63,13 @@ impl IdMap {
         }
     }
 
+    /// The commit has failed: what was part of it is not noted.
+    pub(crate) fn forget_sealed(&mut self) {
+        if let Some(map) = &mut self.sled {
+            map.forget_sealed();
+        }
+    }
+
     /// The commit is durable: hands what is part of it to sled in one atomic batch.
     pub(crate) fn hand_over(&mut self) {
         if let Some(map) = &mut self.sled {
@@ -121,6 +128,7 @@ impl IdMap {
     pub(crate) fn insert(&mut self, _: &[u8], _: DocId) {}
     pub(crate) fn remove(&mut self, _: &[u8]) {}
     pub(crate) fn seal(&mut self) {}
+    pub(crate) fn forget_sealed(&mut self) {}
     pub(crate) fn hand_over(&mut self) {}
     pub(crate) fn was_set_aside(&mut self) -> bool {
         false

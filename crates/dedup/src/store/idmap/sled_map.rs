@@ -43,8 +43,22 @@ pub(super) struct SledMap {
     end: DocId,
     /// It could not be read or written: from here on nothing is asked for or noted, and what is missing is
     /// looked up.
-    broken: bool,
+    broken: Option<Broken>,
     set_aside: bool,
+}
+
+/// Why a map is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Broken {
+    Damaged,
+    /// The system does not let it be read or written: the disk is full, for instance.
+    Denied,
+}
+
+impl Broken {
+    fn by(error: &sled::Error) -> Self {
+        if is_damage(error) { Self::Damaged } else { Self::Denied }
+    }
 }
 
 #[derive(Debug)]
@@ -101,7 +115,7 @@ impl SledMap {
             waiting: HashMap::new(),
             span: documents..documents,
             end: documents,
-            broken: false,
+            broken: None,
             set_aside: false,
         }
     }
@@ -109,7 +123,7 @@ impl SledMap {
     /// Waits for the thread that opens it.
     pub(super) fn is_damaged(&mut self) -> bool {
         self.open_if(true);
-        self.set_aside || self.broken
+        self.set_aside || self.broken == Some(Broken::Damaged)
     }
 
     pub(super) fn get(&mut self, key: &[u8]) -> Option<DocId> {
@@ -118,15 +132,17 @@ impl SledMap {
         }
         self.open_if(false);
         let Tree::Open(tree) = &self.tree else { return None };
-        if self.broken {
+        if self.broken.is_some() {
             return None;
         }
-        let Ok(value) = guarded(|| tree.get(key)) else {
-            // A damaged page shows itself only when it is read.
-            self.broken = true;
-            return None;
-        };
-        decode(&value?)
+        match guarded(|| tree.get(key)) {
+            Ok(value) => decode(&value?),
+            Err(error) => {
+                // A damaged page shows itself only when it is read.
+                self.broken = Some(Broken::by(&error));
+                None
+            }
+        }
     }
 
     pub(super) fn insert(&mut self, key: &[u8], id: DocId) {
@@ -139,7 +155,7 @@ impl SledMap {
     }
 
     fn note(&mut self, key: &[u8], id: Option<DocId>) {
-        if self.broken || matches!(self.tree, Tree::Absent) {
+        if self.broken.is_some() || matches!(self.tree, Tree::Absent) {
             return;
         }
         if self.batch.len() as u64 >= MOST {
@@ -163,13 +179,19 @@ impl SledMap {
         }
     }
 
+    /// What was noted until the last commit is not durable: the map goes on without it, or is another store's.
+    pub(super) fn forget_sealed(&mut self) {
+        self.waiting = HashMap::new();
+    }
+
     /// What waits goes into the tree, if that is open.
     pub(super) fn hand_over(&mut self) {
         self.open_if(false);
         let Tree::Open(tree) = &self.tree else { return };
-        if !self.waiting.is_empty() && !self.broken {
+        if !self.waiting.is_empty() && self.broken.is_none() {
             // A cache: its loss is a slower look-up, never a wrong one.
-            self.broken = apply(tree, self.waiting.drain(), &self.span).is_err();
+            let done = apply(tree, self.waiting.drain(), &self.span);
+            self.broken = done.err().as_ref().map(Broken::by);
         }
     }
 
@@ -177,7 +199,7 @@ impl SledMap {
     fn begin_anew(&mut self) {
         // One that is still being opened begins anew with the next commit.
         self.open_if(false);
-        let is_open = matches!(self.tree, Tree::Open(_)) && !self.broken;
+        let is_open = matches!(self.tree, Tree::Open(_)) && self.broken.is_none();
         self.span.start = self.span.end;
         if !is_open {
             return;
@@ -219,14 +241,19 @@ impl SledMap {
         let Tree::Open(tree) = std::mem::replace(&mut self.tree, Tree::Absent) else {
             return Ok(());
         };
-        let flushed = if self.broken { Ok(0) } else { guarded(|| tree.flush()) };
-        self.broken |= flushed.is_err();
+        let flushed = if self.broken.is_some() { Ok(0) } else { guarded(|| tree.flush()) };
+        self.broken = self.broken.or_else(|| flushed.as_ref().err().map(Broken::by));
         close(tree);
-        if self.broken {
-            set_aside(&self.path);
+        match self.broken {
+            Some(Broken::Damaged) => set_aside(&self.path),
+            // The next open makes it anew.
+            Some(Broken::Denied) => {
+                discard(&self.path);
+            }
+            None => {}
         }
         flushed.map_err(io::Error::from).map_err(Error::io(&self.path))?;
-        if self.broken {
+        if self.broken.is_some() {
             return Ok(());
         }
         let file = self.path.join("db");
@@ -365,10 +392,11 @@ fn is_held(error: &sled::Error) -> bool {
 
 /// Whether what lies there is to blame: the system's own errors, such as a full disk, are not.
 fn is_damage(error: &sled::Error) -> bool {
-    match error {
-        sled::Error::Io(system) => system.raw_os_error().is_none() && !is_held(error),
-        _ => true,
-    }
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let sled::Error::Io(system) = error else { return true };
+    // sled keeps some without the system's number.
+    let denied = [StorageFull, QuotaExceeded, ReadOnlyFilesystem, PermissionDenied];
+    system.raw_os_error().is_none() && !denied.contains(&system.kind()) && !is_held(error)
 }
 
 /// What sled gives, or its error, or that it panicked over a damaged file.

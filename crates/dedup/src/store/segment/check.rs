@@ -88,7 +88,8 @@ impl Segment {
         let Some(table) = self.tables.table(0) else { return Ok(rows) };
         for (place, (_, bits)) in table.placed().enumerate() {
             let fingerprint = Fingerprint::from_bits(bits);
-            if self.tables.rank_checked(fingerprint, &self.data)? != Some(place) {
+            if self.tables.rank_checked(fingerprint, |range| self.data.touch(range))? != Some(place)
+            {
                 return others();
             }
             let mut right = true;

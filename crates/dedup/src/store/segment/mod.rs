@@ -191,14 +191,18 @@ impl Segment {
             return Ok(());
         }
         let mut found: Vec<(usize, usize, Near)> = Vec::new();
-        self.tables.look_checked(queries, &self.data, |query, place, near| {
-            found.push((query, place, near));
-        })?;
+        self.tables.look_checked(
+            queries,
+            |range| self.data.touch(range),
+            |query, place, near| {
+                found.push((query, place, near));
+            },
+        )?;
         for (query, place, near) in found {
             let place = if near.table == 0 {
                 Some(place)
             } else {
-                self.tables.rank_checked(near.fingerprint, &self.data)?
+                self.tables.rank_checked(near.fingerprint, |range| self.data.touch(range))?
             };
             let place = place.ok_or_else(|| {
                 self.data.corrupt(0, "a fingerprint of one table is missing in the first")
@@ -215,7 +219,7 @@ impl Segment {
     ) -> Result<impl DoubleEndedIterator<Item = Result<u32>> + '_> {
         let place = match self.tables.is_empty() {
             true => None,
-            false => self.tables.rank_checked(fingerprint, &self.data)?,
+            false => self.tables.rank_checked(fingerprint, |range| self.data.touch(range))?,
         };
         let rows = place.map(|place| self.documents_at(place)).transpose()?;
         Ok(rows.into_iter().flatten())
