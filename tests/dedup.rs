@@ -82,3 +82,24 @@ fn dedup_with_all_matches_lists_every_one() {
     let last = json_lines(out.as_bytes()).pop().unwrap();
     assert_eq!(last["matches"].as_array().unwrap().len(), 3, "{last}");
 }
+
+#[test]
+fn a_damaged_cache_is_set_aside_and_told_once_and_nothing_else_changes() {
+    let bench = Bench::new();
+    let line = |id: &str, seed: u64| {
+        serde_json::json!({"id": id, "text": prose(seed, 10)}).to_string() + "\n"
+    };
+    let dedup = |input: &str| {
+        let (exit, out, err) = pipe(&["dedup"], Some(&bench.data()), input);
+        let rows = json_lines(out.as_bytes());
+        let verdicts: Vec<_> = rows.iter().map(|row| row["verdict"].clone()).collect();
+        (exit, verdicts, err.matches("ids.damaged").count())
+    };
+    assert_eq!(dedup(&line("a", 1)), (0, vec!["new".into()], 0));
+    let ids = bench.data().join("dedup/ids");
+    crate::support::write(&ids.join("conf"), "segment_size: noise");
+    let input = line("a", 1) + &line("b", 1);
+    assert_eq!(dedup(&input), (0, vec!["known".into(), "duplicate".into()], 1));
+    assert!(ids.with_extension("damaged").exists());
+    assert_eq!(dedup(&line("b", 1)), (0, vec!["known".into()], 0));
+}

@@ -198,7 +198,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Verify every stored byte: checksums, tables against records, index against pages
+    /// Hold archives, stores and index against their checksums, logs line by line, and all against each other
     #[command(after_help = "Examples:\n  crawl check\n  crawl check --json --data crawl-data")]
     Check {
         /// One JSON object

@@ -166,6 +166,13 @@ impl DataDir {
     }
 }
 
+/// What is said of a data directory of a crawl whose crawl.toml is lost.
+pub(crate) fn without_settings(data: &Path) -> Option<anyhow::Error> {
+    let part = ["frontier", "pages", "index"].into_iter().find(|part| data.join(part).exists())?;
+    let what = format!("crawl.toml is missing, and {part}/ is there: name seeds and flags again");
+    Some(coded(DAMAGED, what))
+}
+
 /// The defaults of all settings that a text does not set, as comments.
 fn defaults_beside(own: &str) -> String {
     let is_set = |name: &str| {

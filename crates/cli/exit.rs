@@ -24,7 +24,8 @@ pub(crate) const HELP: &str = "Exit codes:
   0  complete (also when a finished crawl is run again)
   1  usage or configuration error
   2  the data directory is damaged, or of another version
-  3  stopped by Ctrl-C or a limit; run the same command, or one with a larger limit, to go on
+  3  stopped by Ctrl-C, --max-pages, --max-bytes, --time-limit or --min-free-disk; run the same command, or one
+     with a larger limit, to go on
   4  no seed could be fetched, whatever sitemaps led to, at a recrawl no page: down, an error, or refused by
      robots, scope or guard
   5  another process holds the data directory

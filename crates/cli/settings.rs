@@ -65,6 +65,19 @@ impl Settings {
         Self::list(&self.ignore_robots).cloned().collect()
     }
 
+    /// Hosts as a flag names them: an address would name none.
+    fn hosts(flag: &str, named: &Option<Vec<String>>) -> Result<Vec<String>> {
+        let host = |text: &String| {
+            if text.contains('/') {
+                let host = Url::parse(text).ok().map(|url| hapax_fetch::host_and_port(&url));
+                let host = host.unwrap_or_else(|| "a.example or a.example:8443".to_owned());
+                return Err(coded(USAGE, format!("--{flag} {text:?} is no host: write {host}")));
+            }
+            Ok(text.clone())
+        };
+        Self::list(named).map(host).collect()
+    }
+
     /// The pause between two requests to a host.
     pub(crate) fn delay(&self) -> Result<Duration> {
         self.delay.as_deref().map_or(Ok(Duration::from_secs(1)), parse_duration)
@@ -97,18 +110,30 @@ impl Settings {
                 coded(USAGE, format!("--proxy {text:?}: write it like http://proxy.example:3128"))
             })
         });
+        Self::hosts("ignore-robots", &self.ignore_robots)?;
         let header = |text: &String| {
             let (name, value) = text.split_once(':').ok_or_else(|| {
                 coded(USAGE, format!("--header {text:?}: write it like \"Accept-Language: de\""))
             })?;
-            Ok((name.trim().to_owned(), value.trim().to_owned()))
+            let name = name.trim();
+            // Of these depends where a request ends, or they have flags of their own.
+            let own = ["host", "content-length", "transfer-encoding", "connection", "user-agent"];
+            if own.iter().any(|own| name.eq_ignore_ascii_case(own)) {
+                let way =
+                    if name.eq_ignore_ascii_case("user-agent") { ": use --user-agent" } else { "" };
+                return Err(coded(
+                    USAGE,
+                    format!("--header {name}: that one is the crawler's{way}"),
+                ));
+            }
+            Ok((name.to_owned(), value.trim().to_owned()))
         };
         Ok(hapax_fetch::Options {
             user_agent: self.agent().0,
             limits: self.limits()?,
             guard,
             proxy: proxy.transpose()?,
-            insecure: Self::list(&self.insecure).cloned().collect(),
+            insecure: Self::hosts("insecure", &self.insecure)?,
             headers: Self::list(&self.header).map(header).collect::<Result<_>>()?,
             header_origins: seeds.iter().map(hapax_fetch::origin).collect(),
             cookies: self.cookies == Some(true),

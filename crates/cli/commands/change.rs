@@ -21,9 +21,6 @@ use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
 use crate::output::{self, counted, escape, line, number};
 use crate::settings::Settings;
 
-/// Rows shown of a dry run.
-const FEW: usize = 20;
-
 /// Opens the stores of a data directory that nobody works on; `None` if somebody does.
 pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)>> {
     let folder = match DataDir::open(data) {
@@ -170,7 +167,8 @@ fn dry_run(data: &Path, rows: &Rows, ids: &[u64], args: &RestoreArgs) -> Result<
         out.flush()?;
         return Ok(COMPLETE);
     }
-    for row in found.iter().take(FEW) {
+    // All of them: who says yes has seen what.
+    for row in &found {
         let entry = rows.entry(row)?;
         writeln!(
             out,

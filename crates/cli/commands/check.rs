@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::print;
 use crate::crawl::{Discarded, Skipped, left_without_store};
-use crate::data::{is_held, must_exist, saved};
+use crate::data::{is_held, must_exist, saved, without_settings};
 use crate::duplicates::{Decision, KINDS};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
@@ -96,12 +96,9 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         Err(error) => parts.push(Part { name: "dedup", result: Err(error.into()) }),
     }
     if saved.is_none()
-        && let Some(part) =
-            ["frontier", "pages", "index"].iter().find(|part| data.join(part).exists())
+        && let Some(error) = without_settings(data)
     {
-        let what =
-            format!("crawl.toml is missing, and {part}/ is there: name seeds and flags again");
-        parts.push(Part { name: "settings", result: Err(coded(DAMAGED, what)) });
+        parts.push(Part { name: "settings", result: Err(error) });
     }
     let pages = data.join("pages");
     if pages.exists() {

@@ -94,11 +94,11 @@ pub(super) fn run(
     line.flush()?;
     line.committer.apply_spool()?;
     line.committer.commit(true)?;
-    line.committer.count_by_log()?;
+    line.committer.save_counts(&data)?;
     let elapsed = line.committer.elapsed();
     let Line { committer, bad, skipped, left_out, done, known, stopped, .. } = line;
     committer.close()?;
-    // That of a crawl knows of queues too, and is written by the next one.
+    // That of a crawl knows of queues too: its counts alone are brought up to date, above.
     if !data.frontier().exists() {
         let summary = Summary::of_pages(&stats, stopped, elapsed, data.root());
         data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;

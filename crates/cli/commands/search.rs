@@ -9,7 +9,7 @@ use hapax_index::Hit;
 use serde_json::json;
 
 use crate::duplicates::Rows;
-use crate::exit::COMPLETE;
+use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
 
 /// What several indexes find, the best first; a URL that two of them hold comes once.
@@ -53,6 +53,9 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
 }
 
 pub(super) fn run(query: &str, limit: Option<usize>, json: bool, dirs: &[PathBuf]) -> Result<u8> {
+    if query.trim().is_empty() {
+        return Err(coded(USAGE, "search for what? The query is empty"));
+    }
     let limit = limit.unwrap_or(if json { usize::MAX } else { 10 });
     let Found { hits, total, pages, copies } = search(query, limit, dirs)?;
     let copies = |hit: &Hit| copies.get(&hit.url).copied().unwrap_or(0);

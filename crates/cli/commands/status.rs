@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::tables::read_only;
 use crate::crawl::{Summary, print_hosts, print_summary};
-use crate::data::{must_exist, saved, unreadable};
+use crate::data::{must_exist, saved, unreadable, without_settings};
 use crate::duplicates::{LogCounts, Rows};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, escape, number};
@@ -83,7 +83,10 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
     must_exist(data)?;
     let running = is_locked(data)?;
     let Some(saved) = saved(data)? else {
-        return documents(json, data, running);
+        return match without_settings(data) {
+            Some(error) => Err(error),
+            None => documents(json, data, running),
+        };
     };
     let summary = read(data)?;
     let mut out = std::io::stdout().lock();
