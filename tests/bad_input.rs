@@ -30,6 +30,9 @@ fn bad_seeds_are_said_before_anything_is_fetched() {
 
 #[test]
 fn wrong_words_get_a_hint_and_exit_1() {
+    let output = crawl().args(["search", "  "]).output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(text(&output.stderr).contains("The query is empty"), "{}", text(&output.stderr));
     let output = crawl().args(["--seed", "x"]).output().unwrap();
     assert_eq!(code(&output), 1);
     assert!(text(&output.stderr).contains("--seeds"), "{}", text(&output.stderr));
@@ -223,12 +226,16 @@ fn a_setting_that_cannot_be_used_is_said_before_anything_is_saved_or_removed() {
     let server = small_site();
     let bench = Bench::new();
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
-    let wrong: [&[&str]; 7] = [
+    let wrong: [&[&str]; 11] = [
         &["--include", "["],
         &["--recipe", "none"],
         &["--allow-private", "here"],
         &["--proxy", "here"],
         &["--header", "nothing"],
+        &["--header", "Host: b.example"],
+        &["--header", "user-agent: other"],
+        &["--insecure", "https://a.example/"],
+        &["--ignore-robots", "http://a.example:8080/"],
         &["--fresh", "--yes", "--recipe", "none"],
         &["--delay", "9999999999999999999s"],
     ];

@@ -317,5 +317,10 @@ fn what_the_readers_of_a_log_cannot_use_is_damage() {
         let said = text(&output.stdout);
         assert_eq!(code(&output), 2, "{part}: {said}");
         assert!(said.lines().any(|line| line.starts_with(&format!("DAMAGED {part}"))), "{said}");
+        if part == "settings" {
+            let output = crawl().arg("status").arg("--data").arg(bench.data()).output().unwrap();
+            assert_eq!(code(&output), 2, "it is no store of documents");
+            assert!(text(&output.stderr).contains("crawl.toml is missing"));
+        }
     }
 }

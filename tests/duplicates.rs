@@ -461,6 +461,18 @@ fn what_a_person_restored_is_left_alone_by_rechecks_and_better_pages() {
 }
 
 #[test]
+fn a_dry_run_lists_all_that_it_would_restore() {
+    let bench = Bench::new();
+    let body = paragraph(&prose(1, 30));
+    let urls: Vec<String> = (0..26).map(|n| format!("http://a.example/copy/{n}")).collect();
+    let pages: Vec<(&str, String)> = urls.iter().map(|url| (&**url, body.clone())).collect();
+    stored(&bench, &pages, &[]);
+    let said = bench.run(&["duplicates", "restore", "--all", "--dry-run"]);
+    assert_eq!(said.matches(" = http://a.example/copy/").count(), 25, "{said}");
+    assert!(said.contains("25 pages would be restored; nothing was changed."), "{said}");
+}
+
+#[test]
 fn a_job_without_an_index_takes_out_what_it_discards() {
     let bench = Bench::new();
     let one = prose(1, 30);

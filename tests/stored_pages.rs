@@ -210,3 +210,20 @@ fn an_archive_that_wget_wrote_gives_its_pages() {
         assert!(skipped(&bench).contains(&(server.url("/none"), "http-other".to_owned())));
     }
 }
+
+#[test]
+fn status_says_what_stored_pages_left_beside_a_crawl() {
+    let server =
+        Server::start(HashMap::from([("/".to_owned(), html(format!("<p>{}</p>", prose(1, 12))))]));
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    let (new, copy) = (bench.path("new.html"), bench.path("copy.html"));
+    write(&new, format!("<p>{}</p>", prose(2, 12)));
+    write(&copy, format!("<p>{}</p>", prose(2, 12)));
+    let output = pages(&bench, &[&new, &copy], &[]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    let status: serde_json::Value =
+        serde_json::from_str(&bench.run(&["status", "--json"])).unwrap();
+    let counts = ["fetched", "indexed", "exact"].map(|name| status["pages"][name].as_u64());
+    assert_eq!(counts, [Some(3), Some(2), Some(1)], "{status}");
+}
