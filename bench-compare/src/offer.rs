@@ -268,7 +268,7 @@ fn growing_vectors(stream: &[u64]) {
 /// Numbered fingerprints in memory, as the peers hold them.
 fn memory_index(stream: &[u64], batch: usize) {
     let before = anonymous();
-    let mut index = MemoryIndex::new(Layout::for_growing(3).expect("a layout"));
+    let mut index = MemoryIndex::for_distance(3).expect("a distance");
     let (cpu, duplicates) = measure::seconds(|| {
         let mut duplicates = 0;
         for piece in stream.chunks(batch) {

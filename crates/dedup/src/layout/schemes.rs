@@ -33,9 +33,9 @@ impl Layout {
         Self::new(distance + 1, distance)
     }
 
-    /// The layout for tables that [grow](crate::GrowingTables): as [`for_distance`](Self::for_distance),
-    /// but at distance 3 the [halves](Self::halves) of 6 x 21 bits, so that a look-up waits for one
-    /// line of each table, however many fingerprints there are, up to some 10^7.
+    /// The layout for tables that [grow](crate::GrowingTables) beyond some 10^6: as
+    /// [`for_distance`](Self::for_distance), but at distance 3 the [halves](Self::halves) of 6 x 21 bits,
+    /// so that a look-up waits for one line of each table up to some 10^7.
     ///
     /// # Errors
     /// A distance above 7.

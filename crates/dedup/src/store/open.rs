@@ -120,7 +120,7 @@ fn read_all(
     // Of a store without segments all documents will pass through here.
     let all = options.resident_bytes > 0 && segments.is_empty();
     let memtable = Memtable::new(end, (!all).then(|| layout.clone()));
-    let resident = all.then(|| Arc::new(RwLock::new(Resident::new(layout.clone()))));
+    let resident = all.then(|| Arc::new(RwLock::new(Resident::new(layout.clone(), 0))));
     let active: Shared = Arc::new(RwLock::new(memtable));
     let mut duplicates: u64 = segments.iter().map(|segment| segment.footer.duplicates).sum();
     let mut view = View {

@@ -37,24 +37,21 @@ pub(crate) struct Resident {
     keys: KeyFilter,
 }
 
-/// The layout by which fingerprints are resident, for that of a store.
-fn growing(layout: &Layout) -> Layout {
-    Layout::for_growing(layout.distance()).unwrap_or_else(|_| layout.clone())
-}
-
 impl Resident {
-    pub(crate) fn new(layout: Layout) -> Self {
-        let tables = GrowingTables::new(growing(&layout));
+    /// Of nothing yet; `expected` documents will come at least.
+    pub(crate) fn new(layout: Layout, expected: usize) -> Self {
+        let tables = GrowingTables::with_room(layout.distance(), expected, false);
+        let tables = tables.unwrap_or_else(|_| GrowingTables::new(layout.clone()));
         Self { layout, tables, keys: KeyFilter::default() }
     }
 
     /// Whether so many documents are worth it and leave room for half as many again in `limit` bytes:
     /// what is made once should not be let go soon.
-    pub(crate) fn pays(layout: &Layout, documents: u64, limit: u64) -> bool {
-        let layout = growing(layout);
-        let tables = GrowingTables::bytes_for(&layout, documents);
-        let compared = GrowingTables::compared(&layout, 2 * documents);
-        tables + 6 * documents < limit / 4 * 3 && compared < MAX_COMPARED
+    pub(crate) fn pays(distance: u32, documents: u64, limit: u64) -> bool {
+        let grown = documents / 2 * 3;
+        let tables = GrowingTables::bytes_for(distance, grown);
+        let compared = GrowingTables::compared(distance, 2 * documents);
+        tables + 6 * grown < limit && compared < MAX_COMPARED
     }
 
     /// Whether it is to be let go.
@@ -62,7 +59,7 @@ impl Resident {
         let len = self.tables.len() as u64;
         self.bytes() as u64 > limit
             || self.tables.len() > MAX_RESIDENT
-            || GrowingTables::compared(self.tables.layout(), len) > MAX_COMPARED
+            || GrowingTables::compared(self.layout.distance(), len) > MAX_COMPARED
             || len > 2 * documents + STALE
     }
 
@@ -74,7 +71,12 @@ impl Resident {
         hasher: &KeyHasher,
         wanted: &AtomicBool,
     ) -> Option<Self> {
-        let mut resident = Self::new(layout);
+        let expected = segments
+            .iter()
+            .map(|segment| segment.ids())
+            .map(|ids| (ids.end - ids.start) as usize)
+            .sum();
+        let mut resident = Self::new(layout, expected);
         for segment in segments {
             let columns = segment.columns_of_keys().ok()?;
             for row in 0..columns.rows {
@@ -235,11 +237,11 @@ mod tests {
         for distance in 0..=crate::MAX_DISTANCE {
             let layout = Layout::for_distance(distance).unwrap();
             for (documents, limit) in [(1000, 64 << 20), (150_000, 64 << 20), (300_000, 64 << 20)] {
-                if !Resident::pays(&layout, documents, limit) {
+                if !Resident::pays(distance, documents, limit) {
                     continue;
                 }
                 paid += 1;
-                let mut resident = Resident::new(layout.clone());
+                let mut resident = Resident::new(layout.clone(), 0);
                 // Half as much again comes in.
                 for number in 0..documents * 3 / 2 {
                     for _ in 0..2 {
@@ -255,11 +257,9 @@ mod tests {
         }
         assert!(paid > 10, "{paid}");
         // Few blocks of few bits: a look-up would compare far too many.
-        let wide = Layout::for_distance(crate::MAX_DISTANCE).unwrap();
-        assert!(!Resident::pays(&wide, 1_000_000, 1 << 34));
-        let usual = Layout::for_distance(3).unwrap();
-        assert!(Resident::pays(&usual, 4_000_000, 512 << 20));
-        assert!(!Resident::pays(&usual, 9_000_000, 512 << 20));
+        assert!(!Resident::pays(crate::MAX_DISTANCE, 1_000_000, 1 << 34));
+        assert!(Resident::pays(3, 4_000_000, 512 << 20));
+        assert!(!Resident::pays(3, 9_000_000, 512 << 20));
     }
 
     #[test]

@@ -461,7 +461,7 @@ impl Writer {
         let rows = self.documents() + self.view.deleted.len();
         // What is said of uniform fingerprints need not be true of these.
         let may = self.too_many.is_none_or(|documents| rows < documents / 2);
-        let pays = may && Resident::pays(&self.layout, rows, options.resident_limit());
+        let pays = may && Resident::pays(self.layout.distance(), rows, options.resident_limit());
         (self.view.resident.is_none() && pays).then(|| self.layout.clone())
     }
 

@@ -7,10 +7,11 @@ use super::Near;
 use super::bits::{Compress, Flips, highest};
 use super::buckets::Buckets;
 use super::lines::Lines;
+use super::moving::Former;
 use super::simd::{Kernel, Portable, Scan, Simd};
 use crate::hash::mix64;
 use crate::layout::Lead;
-use crate::{Fingerprint, Layout};
+use crate::{Fingerprint, Layout, LayoutError};
 
 /// Keys here are bits of fingerprints: one mixing round is hash enough.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +41,10 @@ const SMALL: usize = 32;
 
 /// A line of tables can be followed by one of 2^28.
 pub(super) const MAX_FINGERPRINTS: usize = 1 << 30;
+
+/// From so many fingerprints on, at distance 3, four tables of 16 bits hold too many in a bucket: six of
+/// 21 bits take over (`bench-compare -- offer` measures both; they cost the same at 1.5 million).
+const OUTGROWN: usize = 20 << 16;
 
 /// One table: which bits tell its buckets apart.
 #[derive(Clone, Debug)]
@@ -133,11 +138,22 @@ impl Table {
     }
 }
 
-/// Distinct fingerprints in tables of buckets that grow, by bits of each lead.
+fn tables_of(layout: &Layout, numbered: bool) -> Vec<Table> {
+    let leads = layout.leads().iter().enumerate();
+    leads.map(|(table, lead)| Table::new(lead, numbered && table == 0)).collect()
+}
+
+/// Distinct fingerprints in tables of buckets that grow, by bits of each lead; and, if they were made [for a
+/// distance](Self::for_distance), from one layout to the next.
 #[derive(Clone, Debug)]
 pub struct GrowingTables {
     layout: Layout,
     tables: Vec<Table>,
+    numbered: bool,
+    /// What takes over, and from how many fingerprints on.
+    next: Option<(usize, Layout)>,
+    /// What is still to be moved.
+    former: Option<Box<Former>>,
     len: usize,
     pub(super) simd: Simd,
 }
@@ -179,33 +195,100 @@ impl Kernel for Insert<'_> {
     }
 }
 
+struct Move<'a>(&'a mut GrowingTables, &'a [(u64, u32)]);
+
+impl Kernel for Move<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Scan>(self, scan: S) {
+        for step in 0..2 {
+            for table in &self.0.tables {
+                self.1.iter().for_each(|(bits, _)| table.prefetch(scan, *bits, step));
+            }
+        }
+        for (bits, number) in self.1 {
+            self.0.tables.iter_mut().for_each(|table| table.push(scan, *bits, *number));
+        }
+    }
+}
+
 impl GrowingTables {
-    /// Empty tables.
+    /// Empty tables, by this layout however many fingerprints there will be.
     pub fn new(layout: Layout) -> Self {
         Self::with_numbers(layout, false)
     }
 
+    /// Empty tables that change their layout once they have outgrown it: [`Layout::for_distance`] first,
+    /// then [`Layout::for_growing`]. No insertion waits for that: from then on each moves a few
+    /// fingerprints, until all are.
+    ///
+    /// # Errors
+    /// A distance above 7.
+    pub fn for_distance(distance: u32) -> Result<Self, LayoutError> {
+        Self::with_room(distance, 0, false)
+    }
+
+    /// The same for who knows how many there will be at least; with numbers or without.
+    pub(crate) fn with_room(
+        distance: u32,
+        expected: usize,
+        numbered: bool,
+    ) -> Result<Self, LayoutError> {
+        let (first, then) = (Layout::for_distance(distance)?, Layout::for_growing(distance)?);
+        Ok(if expected >= OUTGROWN || first == then {
+            Self::with_numbers(then, numbered)
+        } else {
+            Self::in_turn(first, OUTGROWN, then, numbered)
+        })
+    }
+
+    /// By one layout until there are so many, then by another.
+    pub(super) fn in_turn(first: Layout, until: usize, then: Layout, numbered: bool) -> Self {
+        Self { next: Some((until, then)), ..Self::with_numbers(first, numbered) }
+    }
+
     /// With the number of each fingerprint in the first table, or without.
     pub(super) fn with_numbers(layout: Layout, numbered: bool) -> Self {
-        let leads = layout.leads().iter().enumerate();
-        let tables = leads.map(|(table, lead)| Table::new(lead, numbered && table == 0)).collect();
-        Self { tables, layout, len: 0, simd: Simd::detect() }
+        let tables = tables_of(&layout, numbered);
+        let simd = Simd::detect();
+        Self { tables, layout, numbered, next: None, former: None, len: 0, simd }
     }
 
-    /// About how many bytes tables of `len` uniform fingerprints take at most, up to some 10^8 of them.
-    pub(crate) fn bytes_for(layout: &Layout, len: u64) -> u64 {
-        let each = layout.leads().iter().map(|lead| match bits_of(lead) {
-            // Lines of seven, later ten, that are full by four in five, some with a second one.
-            (_, true) => 12 * len + 4 * len.min(1 << 19),
-            // A bucket begins with room for four and says so in as much; then up to half is room.
-            (bits, false) => (68 << bits) + 17 * len,
-        });
-        each.sum()
+    /// About how many bytes tables [for a distance](Self::for_distance) take at most while they grow to
+    /// `len` uniform fingerprints, up to some 10^8 of them.
+    pub(crate) fn bytes_for(distance: u32, len: u64) -> u64 {
+        let bytes = |layout: &Layout, len: u64| -> u64 {
+            let each = layout.leads().iter().map(|lead| match bits_of(lead) {
+                // Lines of seven, later ten, that are full by four in five, some with a second one.
+                (_, true) => 12 * len + 4 * len.min(1 << 19),
+                // A bucket begins with room for four and says so in as much; then up to half is room.
+                (bits, false) => (68 << bits) + 17 * len,
+            });
+            each.sum()
+        };
+        let (Ok(first), Ok(then)) = (Layout::for_distance(distance), Layout::for_growing(distance))
+        else {
+            return u64::MAX;
+        };
+        let outgrown = OUTGROWN as u64;
+        if len < outgrown || first == then {
+            return bytes(&first, len);
+        }
+        // Both, until all is moved.
+        let both = outgrown + outgrown / Former::AT_ONCE as u64;
+        bytes(&then, len).max(bytes(&first, outgrown) + bytes(&then, both.min(len)))
     }
 
-    /// How many of `len` uniform fingerprints a look-up compares.
-    pub(crate) fn compared(layout: &Layout, len: u64) -> u64 {
-        let each = layout.leads().iter().map(|lead| {
+    /// How many fingerprints a look-up compares in tables for a distance that have grown to `len` uniform
+    /// ones.
+    pub(crate) fn compared(distance: u32, len: u64) -> u64 {
+        let layout = if len < OUTGROWN as u64 {
+            Layout::for_distance(distance)
+        } else {
+            Layout::for_growing(distance)
+        };
+        let each = |lead: &Lead| {
             let (bits, own) = bits_of(lead);
             let bucket = len.checked_shr(bits).unwrap_or(0);
             if own {
@@ -213,8 +296,8 @@ impl GrowingTables {
             } else {
                 Flips::new(bits, lead.radius).count() as u64 * bucket
             }
-        });
-        each.sum()
+        };
+        layout.map_or(u64::MAX, |layout| layout.leads().iter().map(each).sum())
     }
 
     /// The layout.
@@ -264,15 +347,56 @@ impl GrowingTables {
             table.push(scan, bits, number);
         }
         self.len += 1;
+        if self.former.is_some() {
+            self.move_some();
+        } else if self.next.as_ref().is_some_and(|(until, _)| self.len >= *until) {
+            self.outgrow();
+        }
+    }
+
+    /// Begins anew by the next layout, with what there is beside it until it was moved.
+    #[cold]
+    fn outgrow(&mut self) {
+        let Some((_, layout)) = self.next.take() else { return };
+        if self.tables.iter().any(|table| matches!(table.entries, Entries::Buckets { .. })) {
+            // Their bits are too few to say where they lie: they stay as they are.
+            return;
+        }
+        let tables = std::mem::replace(&mut self.tables, tables_of(&layout, self.numbered));
+        let lines = tables.into_iter().filter_map(|table| match table.entries {
+            Entries::Lines(lines) => Some(lines),
+            Entries::Buckets { .. } => None,
+        });
+        let former = Former::new(std::mem::replace(&mut self.layout, layout), lines.collect());
+        self.former = Some(Box::new(former));
+    }
+
+    #[cold]
+    fn move_some(&mut self) {
+        let Some(former) = &mut self.former else { return };
+        let some = former.take();
+        if some.is_empty() {
+            self.former = None;
+            return;
+        }
+        self.simd.run(Move(self, &some));
     }
 
     /// The number of a fingerprint that is stored, where they have one.
     pub(super) fn number(&self, fingerprint: Fingerprint) -> Option<u32> {
-        self.tables.first()?.find(fingerprint.bits())
+        let bits = fingerprint.bits();
+        let number = self.tables.first()?.find(bits);
+        number.or_else(|| self.former.as_ref()?.find(bits))
     }
 
     /// Whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
+        let before = || self.former.as_ref().and_then(|former| former.find(fingerprint.bits()));
+        self.holds(fingerprint) || before().is_some()
+    }
+
+    /// Whether it is in the tables of the layout.
+    fn holds(&self, fingerprint: Fingerprint) -> bool {
         // Any table will do: the first whose bucket is small, or the smallest.
         let bits = fingerprint.bits();
         let small = self.tables.iter().find(|table| table.len(bits) <= SMALL);
@@ -282,14 +406,16 @@ impl GrowingTables {
 
     /// Bytes of the tables.
     pub fn bytes(&self) -> usize {
-        self.tables.iter().map(Table::bytes).sum()
+        let former = self.former.as_ref().map_or(0, |former| former.bytes());
+        self.tables.iter().map(Table::bytes).sum::<usize>() + former
     }
 
     /// Every stored fingerprint within the layout's distance, nearest first, then by value.
     ///
     /// # Complexity
     /// For uniform fingerprints, a bucket of about eight, or `len / 2^lead` if that is more, for each lead
-    /// of more than 16 bits that is not probed; else `probes` buckets of `len / 2^min(lead, 16)`.
+    /// of 16 bits or more that is not probed; else `probes` buckets of `len / 2^min(lead, 16)`. While they
+    /// go over to another layout, one insertion in 16 that there were before, both are asked.
     pub fn near(&self, query: Fingerprint) -> Vec<Near> {
         let mut found = Vec::new();
         self.near_each(query, |near| found.push(near));
@@ -312,6 +438,9 @@ impl GrowingTables {
                     table.prefetch(scan, query.bits(), step);
                 }
             }
+            if let Some(former) = &self.former {
+                queries.iter().for_each(|query| former.prefetch(scan, query.bits(), step));
+            }
         }
     }
 
@@ -321,12 +450,16 @@ impl GrowingTables {
             let step = u32::from(matches!(table.entries, Entries::Buckets { .. }));
             table.prefetch(Portable, query.bits(), step);
         }
+        if let Some(former) = &self.former {
+            former.prefetch(Portable, query.bits(), 0);
+        }
     }
 
     /// Calls `visit` with each of them, in the order of the tables.
     pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
         self.simd.run(Find { tables: self, query, visit });
     }
+
     #[inline(always)]
     pub(super) fn near_by<S: Scan>(
         &self,
@@ -341,6 +474,16 @@ impl GrowingTables {
                 if self.layout.first_table(query, fingerprint) == Some(number) {
                     let distance = query.distance(fingerprint);
                     visit(Near { fingerprint, distance, table: number });
+                }
+            });
+        }
+        if let Some(former) = &self.former {
+            former.near_by(scan, query.bits(), &mut |fingerprint| {
+                // What was moved was found above.
+                if let Some(table) = self.layout.first_table(query, fingerprint)
+                    && !self.holds(fingerprint)
+                {
+                    visit(Near { fingerprint, distance: query.distance(fingerprint), table });
                 }
             });
         }

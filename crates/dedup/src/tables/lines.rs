@@ -54,7 +54,7 @@ impl Lines {
 
     /// Whether a lead of so many bits has enough of them to tell lines apart.
     pub(super) const fn suit(bits: u32) -> bool {
-        bits > IMPLIED
+        bits >= IMPLIED
     }
 
     /// By the bits of a lead that [suits](Self::suit), with a number beside each value or not.
@@ -352,6 +352,27 @@ impl Lines {
     pub(super) fn bytes(&self) -> usize {
         let long: usize = self.long.iter().map(Long::bytes).sum();
         size_of::<Line>() * (self.lines.len + self.pool.len) + long
+    }
+
+    /// How many buckets there are.
+    pub(super) const fn buckets(&self) -> usize {
+        self.lines.len
+    }
+
+    /// Adds to `out`, with its number, what lies in a bucket from the `skip`th on, at most `count` of it.
+    pub(super) fn take(&self, bucket: usize, skip: usize, count: usize, out: &mut Vec<(u64, u32)>) {
+        if let Some(long) = self.elsewhere(bucket) {
+            return out.extend(long.iter().skip(skip).take(count));
+        }
+        let form = self.form_at(bucket);
+        let implied = self.implied.deposit(bucket as u64 & ((1 << IMPLIED) - 1));
+        let values = self.chain(bucket).flat_map(|line| {
+            let of = move |slot| {
+                (self.whole(form, line.value(form, slot), implied), line.number(form, slot))
+            };
+            (0..line.len(form)).map(of)
+        });
+        out.extend(values.skip(skip).take(count));
     }
 
     /// Calls `visit` with each fingerprint of the query's bucket within so many bits of it.

@@ -10,6 +10,7 @@ mod line;
 mod lines;
 mod long;
 mod lookup;
+mod moving;
 mod pages;
 pub(crate) mod simd;
 pub(crate) mod table;
