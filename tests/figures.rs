@@ -165,3 +165,31 @@ fn after_kills_and_a_crash_between_commits_each_page_is_counted_once_for_its_hos
     bench.agree_with_summary("after all");
     assert!(bench.summary()["pages"]["exact"].as_u64().unwrap() > 60, "{}", bench.summary());
 }
+
+#[test]
+fn lines_that_a_crash_left_behind_the_last_commit_are_shown_by_nobody() {
+    let links: String = (0..60).map(|page| format!("<a href=/{page}>p</a>")).collect();
+    let mut pages = HashMap::from([("/".to_owned(), article(1000, &links))]);
+    pages.extend((0..60).map(|page| (format!("/{page}"), article(page / 3, ""))));
+    let server = Server::start(pages);
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let listed = || bench.run(&["duplicates", "list", "--json"]);
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "30"])), 3);
+    let (first, dedup) = (listed(), bench.data().join("dedup"));
+    copy(&dedup, &bench.path("dedup"));
+    assert_eq!(code(&bench.crawl(&seeds, &["--max-pages", "none"])), 0);
+    let all = listed();
+    copy(&dedup, &bench.path("whole"));
+    // As if the store's later commits had not come about.
+    copy(&bench.path("dedup"), &dedup);
+    let (some, every) = (first.lines().count(), all.lines().count());
+    assert!((10..30).contains(&some) && every == 40, "{some} {every}");
+    assert_eq!(bench.log("discarded.jsonl").len(), every);
+    assert_eq!(listed(), first);
+    // Beside what comes next they are there again; and a store that cannot be read hides nothing.
+    copy(&bench.path("whole"), &dedup);
+    assert_eq!(listed(), all);
+    std::fs::write(dedup.join("MANIFEST"), "nothing").unwrap();
+    assert_eq!(listed(), all);
+}

@@ -241,6 +241,17 @@ pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
     Ok(Some(saved))
 }
 
+/// Whether a process holds the directory; without a trace.
+pub(crate) fn is_locked(data: &Path) -> Result<bool> {
+    let path = data.join("LOCK");
+    let Ok(file) = File::open(&path) else { return Ok(false) };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
 /// Another process holds the directory.
 pub(crate) fn is_held(root: &Path) -> anyhow::Error {
     let root = root.display();

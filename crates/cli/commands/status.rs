@@ -1,17 +1,16 @@
 //! `crawl status`: from the files alone, so it works beside a crawl and long after.
 
-use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
 use super::tables::read_only;
 use crate::crawl::{Summary, print_hosts, print_summary};
-use crate::data::{must_exist, saved, unreadable, without_settings};
+use crate::data::{is_locked, must_exist, saved, unreadable, without_settings};
 use crate::duplicates::{LogCounts, Rows};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, escape, number};
@@ -140,14 +139,4 @@ fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
         number(duplicates)
     )?;
     Ok(COMPLETE)
-}
-
-fn is_locked(data: &Path) -> Result<bool> {
-    let path = data.join("LOCK");
-    let Ok(file) = File::open(&path) else { return Ok(false) };
-    match file.try_lock_shared() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -101,10 +101,15 @@ pub(crate) struct Decisions {
 impl Decisions {
     /// Reads the file in `data`; a last line without its end is being written, and left out.
     pub(crate) fn read(data: &Path) -> Result<Self> {
+        Self::read_to(data, u64::MAX)
+    }
+
+    /// The same, of its first bytes.
+    pub(crate) fn read_to(data: &Path, length: u64) -> Result<Self> {
         let path = data.join("decisions.jsonl");
         let mut all = Self::default();
         let mut file = match File::open(&path) {
-            Ok(file) => BufReader::new(file),
+            Ok(file) => BufReader::new(file).take(length),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(all),
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };

@@ -3,6 +3,7 @@
 
 mod clusters;
 mod columns;
+mod committed;
 mod counts;
 mod decisions;
 mod diff;

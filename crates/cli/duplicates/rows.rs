@@ -4,11 +4,12 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use super::committed::Committed;
 use super::decisions::Decisions;
 use super::filter::KINDS;
 use crate::crawl::Discarded;
@@ -64,6 +65,7 @@ pub(crate) struct Rows {
     /// The row of each id, made when it is asked for.
     places: RefCell<HashMap<u64, usize>>,
     path: PathBuf,
+    committed: Committed,
     pub(crate) decisions: Decisions,
 }
 
@@ -80,7 +82,7 @@ impl Row {
 }
 
 impl Rows {
-    /// Opens the rows of `data`, and brings them up to the log's end.
+    /// Opens the rows of `data`, and brings them up to the end of what is committed.
     pub(crate) fn open(data: &Path) -> Result<Self> {
         let path = data.join("discarded.jsonl");
         let log = match File::open(&path) {
@@ -88,7 +90,9 @@ impl Rows {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let mut rows = Self::empty(path, log, Decisions::read(data)?);
+        let committed = Committed::of(data);
+        let decisions = Decisions::read_to(data, committed.decisions)?;
+        let mut rows = Self::empty(path, log, committed, decisions);
         rows.first = rows.first_line()?;
         let cache = data.join("discarded.index");
         if let Ok(bytes) = std::fs::read(&cache) {
@@ -103,8 +107,14 @@ impl Rows {
         Ok(rows)
     }
 
-    fn empty(path: PathBuf, log: Option<BufReader<File>>, decisions: Decisions) -> Self {
+    fn empty(
+        path: PathBuf,
+        log: Option<BufReader<File>>,
+        committed: Committed,
+        decisions: Decisions,
+    ) -> Self {
         Self {
+            committed,
             rows: Vec::new(),
             hosts: Vec::new(),
             host_numbers: HashMap::new(),
@@ -128,7 +138,7 @@ impl Rows {
 
     /// Line by line: a log is larger than its rows by far.
     fn read_on(&mut self, reader: &mut BufReader<File>) -> Result<()> {
-        let length = reader.get_ref().metadata()?.len();
+        let length = reader.get_ref().metadata()?.len().min(self.committed.discarded);
         if length < self.covered || !last_stands(reader, self.rows.last(), self.covered) {
             self.rows.clear();
             self.covered = 0;
@@ -137,7 +147,8 @@ impl Rows {
         let mut line = Vec::new();
         loop {
             line.clear();
-            let count = reader.read_until(b'\n', &mut line)?;
+            let left = length.saturating_sub(self.covered);
+            let count = reader.take(left).read_until(b'\n', &mut line)?;
             if !line.ends_with(b"\n") {
                 return Ok(());
             }
@@ -154,9 +165,10 @@ impl Rows {
             *self = Self::open(data)?;
             return Ok(());
         }
+        self.committed.renew(data);
         self.catch_up()?;
         if self.is_behind() {
-            self.decisions = Decisions::read(data)?;
+            self.decisions = Decisions::read_to(data, self.committed.decisions)?;
         }
         Ok(())
     }
@@ -164,7 +176,8 @@ impl Rows {
     /// Whether something was decided since this was read.
     pub(crate) fn is_behind(&self) -> bool {
         let length = std::fs::metadata(self.path.with_file_name("decisions.jsonl"));
-        length.map_or(0, |meta| meta.len()) != self.decisions.bytes
+        let length = length.map_or(0, |meta| meta.len()).min(self.committed.decisions);
+        length != self.decisions.bytes
     }
 
     /// Whether the log that is open is the one that lies there: `--fresh` puts another one there.
