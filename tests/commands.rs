@@ -503,6 +503,10 @@ fn what_people_type_is_searched_and_what_is_exported_is_read_again() {
     let read = printed(&["pages", &kept, "--data", &again]);
     assert!(read.contains("indexed in all           1"), "{read}");
     assert_eq!(printed(&["export", "--data", &again]).lines().count(), 1);
+    let command = ["export", "--host", "b.example", "--data", &again];
+    let output = crawl().args(command).output().unwrap();
+    let said = text(&output.stderr);
+    assert!(output.stdout.is_empty() && said.contains("no page that was kept"), "{said}");
     let status = bench.run(&["status", "--json"]);
     assert!(status.contains("\"indexed\":1"), "{status}");
 }

@@ -35,10 +35,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
                 .as_ref()
                 .is_none_or(|wanted| host().is_ok_and(|host| is_wanted(host, wanted)))
     };
-    let mut failure = None;
+    let (mut failure, mut any) = (None, false);
     let mut each = |write: &mut dyn FnMut(&StoredPage, u64) -> Result<()>| -> Result<()> {
         searcher.pages(|page| {
             if wanted(&page) {
+                any = true;
                 let copies = copies.get(&page.id).copied().unwrap_or(0);
                 failure = write(&page, copies).err();
             }
@@ -80,6 +81,10 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
                     .map_err(|error| unwritable(&path, &error))
             })?;
         }
+    }
+    if !any && (args.host.is_some() || args.language.is_some()) {
+        // Of a misspelt host nothing else would tell.
+        writeln!(std::io::stderr(), "crawl: no page that was kept has this host or language")?;
     }
     Ok(COMPLETE)
 }

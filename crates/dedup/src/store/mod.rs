@@ -20,6 +20,7 @@ mod snapshot;
 mod view;
 mod writer;
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -60,7 +61,6 @@ pub const MAX_KEY: usize = u16::MAX as usize;
 /// into a segment, and merges segments so that there are at most six beside those of some 2^28
 /// documents, which are full; each segment's tables are arranged as [`plans`](crate::plans) finds
 /// best for their number.
-#[derive(Debug)]
 pub struct Store {
     options: Options,
     dir: Arc<dyn Directory>,
@@ -72,6 +72,14 @@ pub struct Store {
     writer: Mutex<Writer>,
     /// Let go last.
     _guard: Guard,
+}
+
+/// Not what is in it: that may be gigabytes, and behind a lock that is held.
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Store");
+        all.field("path", &self.dir.path()).field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]

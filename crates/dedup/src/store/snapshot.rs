@@ -8,9 +8,17 @@ use crate::record::{DocId, Document, Record};
 
 /// A store as it stood at one moment. Cheap to make, to clone and to send; it holds on to the
 /// segments of its moment, also when they have been merged away.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Snapshot {
     pub(super) view: View,
+}
+
+/// Not what is in it, as of a [`Store`](crate::Store).
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let segments = self.view.segments.len();
+        f.debug_struct("Snapshot").field("segments", &segments).finish_non_exhaustive()
+    }
 }
 
 /// What [`Store::check`](crate::Store::check) has seen.

@@ -479,3 +479,14 @@ fn nothing_duplicates_a_document_that_there_never_was() {
     assert_eq!(store.insert(&new, Some(1)).unwrap(), 3, "there was one");
     assert_eq!((store.len(), store.duplicates()), (3, 1));
 }
+
+#[test]
+fn a_store_is_shown_without_what_is_in_it() {
+    let store = Store::in_memory(Options::default()).unwrap();
+    for number in 0..1000u64 {
+        let key = number.to_le_bytes();
+        store.offer(&Document::new(&key, Fingerprint::from_bits(mix64(number)))).unwrap();
+    }
+    let shown = format!("{store:?} {:?}", store.snapshot());
+    assert!(shown.contains("Store") && shown.contains("recipe") && shown.len() < 1000, "{shown}");
+}
