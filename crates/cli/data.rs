@@ -71,7 +71,7 @@ impl DataDir {
         let mut tries = LOCK_TRIES;
         let locked = loop {
             match lock.try_lock() {
-                // `status` holds it for a moment.
+                // Who reads the log holds it for a moment.
                 Err(TryLockError::WouldBlock) if tries > 0 => {
                     tries -= 1;
                     std::thread::sleep(LOCK_WAIT);

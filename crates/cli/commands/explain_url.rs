@@ -182,7 +182,7 @@ impl Judge {
             skipped: data.map(|data| data.join("skipped.jsonl")),
             recrawl: false,
             max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
-            decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::read)?,
+            decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::committed)?,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         })
     }

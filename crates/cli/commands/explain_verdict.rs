@@ -50,7 +50,7 @@ pub(super) fn ask(
     if let Some(record) = store.id_of(key.as_bytes())?.and_then(|id| store.record(id).transpose()) {
         return known(store, &record?, key);
     }
-    let decisions = Decisions::read(data)?;
+    let decisions = Decisions::committed(data)?;
     if normal.as_ref().is_some_and(|url| decisions.forgotten(key, &host_key(url))) {
         let text = "left out: `crawl forget` took it out".to_owned();
         return Ok(Verdict { text, json: json!({"verdict": "forgotten"}) });

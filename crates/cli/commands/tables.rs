@@ -48,6 +48,10 @@ impl Directory for ReadOnly {
         Ok(Some(Guard::new(())))
     }
 
+    fn keeps(&self) -> bool {
+        false
+    }
+
     fn list(&self) -> io::Result<Vec<String>> {
         self.disk.list()
     }

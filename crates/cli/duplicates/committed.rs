@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::commands::tables::read_only;
 use crate::data::is_locked;
@@ -17,7 +17,7 @@ pub(crate) struct Committed {
     pub(crate) discarded: u64,
     pub(crate) decisions: u64,
     /// Length and time of the logs then; none while somebody is at work, who commits within a second what
-    /// is there.
+    /// is there, or cuts off what a crash left.
     stamps: Option<[Stamp; 2]>,
 }
 
@@ -34,17 +34,26 @@ impl Committed {
         all.stamps = Some(stamps(data));
         let store = read_only(data, Policy::default(), Recipe::default().name());
         let position = match store {
-            Ok(Some((store, _))) => serde_json::from_slice(&store.payload()).unwrap_or(Value::Null),
+            // No commit yet: the next run keeps nothing of what is there.
+            Ok(Some((store, _))) if store.payload().is_empty() => json!({}),
+            Ok(Some((store, _))) => serde_json::from_slice(&store.payload()).unwrap_or_default(),
             _ => Value::Null,
         };
-        let length = |name: &str| position[name].as_u64().unwrap_or(u64::MAX);
-        Self { discarded: length("discarded"), decisions: length("decisions"), ..all }
+        if let Some(position) = position.as_object() {
+            let length = |name: &str| position.get(name).and_then(Value::as_u64).unwrap_or(0);
+            (all.discarded, all.decisions) = (length("discarded"), length("decisions"));
+        }
+        all
+    }
+
+    /// Whether that is so still: nobody is at work, and nobody was.
+    pub(crate) fn is_current(&self, data: &Path) -> bool {
+        self.stamps.is_some_and(|then| then == stamps(data)) && !is_locked(data).unwrap_or(true)
     }
 
     /// What is true by now.
     pub(crate) fn renew(&mut self, data: &Path) {
-        let is_same = self.stamps.is_some_and(|then| then == stamps(data));
-        if !is_same || is_locked(data).unwrap_or(true) {
+        if !self.is_current(data) {
             *self = Self::of(data);
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
+use super::committed::Committed;
 use crate::exit::{DAMAGED, coded};
 
 /// What was decided.
@@ -102,6 +103,11 @@ impl Decisions {
     /// Reads the file in `data`; a last line without its end is being written, and left out.
     pub(crate) fn read(data: &Path) -> Result<Self> {
         Self::read_to(data, u64::MAX)
+    }
+
+    /// The same, as far as it is committed.
+    pub(crate) fn committed(data: &Path) -> Result<Self> {
+        Self::read_to(data, Committed::of(data).decisions)
     }
 
     /// The same, of its first bytes.

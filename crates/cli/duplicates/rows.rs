@@ -100,7 +100,7 @@ impl Rows {
         }
         let before = rows.rows.len();
         rows.catch_up()?;
-        if rows.rows.len() >= before + WORTH_WRITING {
+        if rows.rows.len() >= before + WORTH_WRITING || rows.rows.len() < before {
             // A help only: where it cannot be written, the log is read next time.
             let _ = crate::data::replace(data, "discarded.index", &rows.to_bytes());
         }
@@ -139,7 +139,12 @@ impl Rows {
     /// Line by line: a log is larger than its rows by far.
     fn read_on(&mut self, reader: &mut BufReader<File>) -> Result<()> {
         let length = reader.get_ref().metadata()?.len().min(self.committed.discarded);
-        if length < self.covered || !last_stands(reader, self.rows.last(), self.covered) {
+        if length < self.covered {
+            // A crash has left lines behind what is committed, or they were cut off.
+            self.rows.truncate(self.rows.partition_point(|row| row.offset < length));
+            self.covered = length;
+        }
+        if !last_stands(reader, self.rows.last(), self.covered) {
             self.rows.clear();
             self.covered = 0;
         }
@@ -173,8 +178,14 @@ impl Rows {
         Ok(())
     }
 
+    /// Whether somebody is at work, or was since this was read.
+    pub(crate) fn is_stale(&self) -> bool {
+        let data = self.path.parent().unwrap_or(Path::new("."));
+        self.is_behind() || !self.committed.is_current(data)
+    }
+
     /// Whether something was decided since this was read.
-    pub(crate) fn is_behind(&self) -> bool {
+    fn is_behind(&self) -> bool {
         let length = std::fs::metadata(self.path.with_file_name("decisions.jsonl"));
         let length = length.map_or(0, |meta| meta.len()).min(self.committed.decisions);
         length != self.decisions.bytes

@@ -93,8 +93,11 @@ impl<'a> Heads<'a> {
             }
             let Some(record) = store.record(id)? else {
                 // A crawl at work may have put another page in its place a moment ago.
-                let behind = self.rows.is_behind();
-                return Ok(if behind { Standing::AsWritten } else { Standing::Nothing });
+                return Ok(if self.rows.is_stale() {
+                    Standing::AsWritten
+                } else {
+                    Standing::Nothing
+                });
             };
             let alias =
                 self.rows.by_id(id).filter(|row| row.is_alias() && self.rows.is_discarded(row));

@@ -25,6 +25,9 @@ CACHE_BYTES = 32 << 20
 #: Pages are committed in groups of this size or age, in seconds.
 GROUP_PAGES = 1000
 GROUP_AGE = 1.0
+#: So often, and with so many seconds in between, the lock is asked for.
+LOCK_TRIES = 10
+LOCK_WAIT = 0.02
 
 
 class DataDirectory:
@@ -179,11 +182,16 @@ def _lock(path: Path) -> IO[bytes]:
         import fcntl
     except ImportError:
         return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        file.close()
-        raise LockedError(f"{path}: another process holds it") from error
+    for tries_left in reversed(range(LOCK_TRIES)):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except OSError as error:
+            # Who reads the log holds it for a moment.
+            if not tries_left:
+                file.close()
+                raise LockedError(f"{path}: another process holds it") from error
+            time.sleep(LOCK_WAIT)
     return file
 
 

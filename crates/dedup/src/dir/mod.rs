@@ -32,6 +32,12 @@ pub trait Directory: Send + Sync + fmt::Debug {
     /// Those of the file system.
     fn lock(&self) -> io::Result<Option<Guard>>;
 
+    /// Whether what is written stays. A store in a folder that forgets it is there to be asked: what would
+    /// only make its next open faster is left out.
+    fn keeps(&self) -> bool {
+        true
+    }
+
     /// The names of all files.
     ///
     /// # Errors

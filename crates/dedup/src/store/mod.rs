@@ -517,14 +517,17 @@ impl Store {
             let mut writer = self.writer_once(Writer::under_way);
             writer.take_in()?;
             writer.usable()?;
-            writer.worth_settling()
+            self.dir.keeps() && writer.worth_settling()
         };
         if worth {
             self.settle(false)?;
         }
         let journal = held(&self.journal);
         let mut writer = held(&self.writer);
-        let noted = writer.note_closed(&journal, &self.dir);
+        let noted = match self.dir.keeps() {
+            true => writer.note_closed(&journal, &self.dir),
+            false => Ok(()),
+        };
         let closed = writer.ids.close();
         noted.and(closed)
     }

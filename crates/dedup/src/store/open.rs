@@ -50,7 +50,7 @@ impl Store {
         }
         let journal = Journal::resume(&*dir, last.number, last.length)?;
         dir.sync().map_err(Error::io(&path))?;
-        let overflows = writer.overflows(&options);
+        let overflows = dir.keeps() && writer.overflows(&options);
         let store = Self {
             options,
             dir,

@@ -71,12 +71,8 @@ impl Resident {
         hasher: &KeyHasher,
         wanted: &AtomicBool,
     ) -> Option<Self> {
-        let expected = segments
-            .iter()
-            .map(|segment| segment.ids())
-            .map(|ids| (ids.end - ids.start) as usize)
-            .sum();
-        let mut resident = Self::new(layout, expected);
+        let expected: u64 = segments.iter().map(|segment| segment.footer.rows).sum();
+        let mut resident = Self::new(layout, expected as usize);
         for segment in segments {
             let columns = segment.columns_of_keys().ok()?;
             for row in 0..columns.rows {

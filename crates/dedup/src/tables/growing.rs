@@ -455,7 +455,7 @@ impl GrowingTables {
         }
     }
 
-    /// Calls `visit` with each of them, in the order of the tables.
+    /// Calls `visit` with each of them, in the order of the tables; last with what is still to be moved.
     pub(crate) fn near_each(&self, query: Fingerprint, visit: impl FnMut(Near)) {
         self.simd.run(Find { tables: self, query, visit });
     }
@@ -487,5 +487,41 @@ impl GrowingTables {
                 }
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mix64;
+
+    #[test]
+    fn what_is_outgrown_is_moved_whole_and_found_meanwhile() {
+        let mut tables = GrowingTables::with_room(3, 0, true).unwrap();
+        let value = |number: usize| Fingerprint::from_bits(mix64(number as u64));
+        let check = |tables: &GrowingTables, step: usize| {
+            for number in (0..tables.len()).step_by(step) {
+                assert_eq!(tables.number(value(number)), Some(number as u32));
+                let query = Fingerprint::from_bits(value(number).bits() ^ 1 << 63 ^ 1 << 40 ^ 1);
+                let near = tables.near(query);
+                let found: Vec<_> = near.iter().map(|n| (n.fingerprint, n.distance)).collect();
+                assert_eq!(found, [(value(number), 3)]);
+                assert_eq!(tables.layout().first_table(query, value(number)), Some(near[0].table));
+            }
+        };
+        let moves = OUTGROWN / Former::AT_ONCE;
+        for number in 0..OUTGROWN + moves + 10 {
+            assert!(tables.insert(value(number)));
+            assert!(number % 1009 > 0 || !tables.insert(value(number / 2)), "known already");
+            assert_eq!(tables.layout().leads().len(), if number + 1 < OUTGROWN { 4 } else { 6 });
+            if (OUTGROWN..OUTGROWN + moves).contains(&number) && number % 16_384 == 0 {
+                assert!(tables.former.is_some());
+                check(&tables, 1009);
+            }
+        }
+        assert!(tables.former.is_none(), "all is moved");
+        check(&tables, 7);
+        let bytes = tables.bytes();
+        assert!(bytes < 80 * tables.len(), "{bytes}");
     }
 }

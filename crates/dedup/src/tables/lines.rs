@@ -362,7 +362,7 @@ impl Lines {
     /// Adds to `out`, with its number, what lies in a bucket from the `skip`th on, at most `count` of it.
     pub(super) fn take(&self, bucket: usize, skip: usize, count: usize, out: &mut Vec<(u64, u32)>) {
         if let Some(long) = self.elsewhere(bucket) {
-            return out.extend(long.iter().skip(skip).take(count));
+            return out.extend(long.from(skip).take(count));
         }
         let form = self.form_at(bucket);
         let implied = self.implied.deposit(bucket as u64 & ((1 << IMPLIED) - 1));
@@ -503,6 +503,18 @@ mod tests {
             let expected = if numbered { number as u32 } else { 0 };
             assert_eq!(lines.find(Portable, value(number)), Some(expected), "{number}");
         }
+        // Whole again and with their numbers, piece by piece.
+        let mut taken = Vec::new();
+        for bucket in 0..lines.buckets() {
+            for skip in (0..lines.len_at(bucket)).step_by(7) {
+                lines.take(bucket, skip, 7, &mut taken);
+            }
+        }
+        let number = |number: u64| if numbered { number as u32 } else { 0 };
+        let mut all: Vec<_> = (0..count).map(|n| (value(n), number(n))).collect();
+        all.sort_unstable();
+        taken.sort_unstable();
+        assert!(taken == all);
         for number in (0..count).step_by(997) {
             let query = value(number) ^ 1 << beside[number as usize % 3];
             let found = LEVELS.map(|level| level.run(Near(lines, query, 1)));
@@ -519,10 +531,15 @@ mod tests {
         let leads = [
             (0x0ff0_3fff_c000_0003, 0x0000_3fc0_0000_0000, [20, 48, 62]),
             (0xffff_8000_0000_0000, 0x00ff_0000_0000_0000, [20, 40, 3]),
+            (0x0000_ffff_0000_0000, 0x0000_00ff_0000_0000, [20, 60, 3]),
         ];
-        for ((lead, first, beside), numbered) in
-            [(leads[0], false), (leads[0], true), (leads[1], false)]
-        {
+        for ((lead, first, beside), numbered) in [
+            (leads[0], false),
+            (leads[0], true),
+            (leads[1], false),
+            (leads[2], false),
+            (leads[2], true),
+        ] {
             let mut lines = Lines::new(lead, numbered);
             // One in nine shares a lead with 999 others.
             let value = |number: u64| {
@@ -548,8 +565,8 @@ mod tests {
                 }
             }
             assert_eq!(checked, 3);
-            assert!(lines.level > IMPLIED && lines.lines.len <= 1 << lead.count_ones());
-            assert_eq!(lines.level == lines.max_level, lead.count_ones() == 17);
+            assert!(lines.level >= IMPLIED && lines.lines.len <= 1 << lead.count_ones());
+            assert_eq!(lines.level == lines.max_level, lead.count_ones() <= 17);
             // As few lines as are said to be enough, a second one for some, and room in long buckets.
             let bytes = lines.bytes() as u64 / COUNT;
             assert!(bytes <= if numbered { 19 } else { 13 }, "{bytes}");

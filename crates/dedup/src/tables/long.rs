@@ -30,8 +30,14 @@ impl Long {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
-        let numbers = self.numbers.iter().copied().chain(std::iter::repeat(0));
-        self.values.iter().copied().zip(numbers)
+        self.from(0)
+    }
+
+    /// What lies at a place and behind it, found at once.
+    pub(super) fn from(&self, place: usize) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let numbers = self.numbers.get(place..).unwrap_or_default();
+        let numbers = numbers.iter().copied().chain(std::iter::repeat(0));
+        self.values.get(place..).unwrap_or_default().iter().copied().zip(numbers)
     }
 
     pub(super) const fn bytes(&self) -> usize {
