@@ -294,7 +294,7 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
     std::fs::File::create(&large).unwrap().set_len((32 << 20) + 1).unwrap();
     let large = crawl().args(["explain", large.to_str().unwrap()]).output().unwrap();
     assert_eq!(code(&large), 7);
-    assert!(text(&large.stderr).contains("larger than 33554432 bytes"), "{}", text(&large.stderr));
+    assert!(text(&large.stderr).contains("larger than 32.0 MiB"), "{}", text(&large.stderr));
     let missing = crawl().args(["explain", "no-such-file"]).output().unwrap();
     assert_eq!(code(&missing), 7);
     assert!(text(&missing.stderr).contains("no-such-file"), "{}", text(&missing.stderr));
@@ -542,4 +542,60 @@ fn the_status_names_hosts_and_every_command_has_an_example() {
     for name in ["list", "show", "clusters", "stats", "restore", "keep", "recheck", "export"] {
         assert!(printed(&["duplicates", name, "--help"]).contains("Example"), "{name}");
     }
+}
+
+#[test]
+fn single_stages_agree_on_what_a_file_is_and_refuse_what_is_no_page() {
+    let bench = Bench::new();
+    let body = format!("{} <b>bold</b> words", prose(3, 12));
+    for name in ["t.txt", "t.html", "t"] {
+        write(&bench.path(name), &body);
+    }
+    let fingerprints = |name: &str| -> Vec<String> {
+        let path = bench.path(name).display().to_string();
+        let row = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
+        let extracted = row(printed(&["extract", &path]))["fingerprint"].clone();
+        let explained = row(printed(&["explain", &path, "--json"]))["fingerprint"].clone();
+        let alone = printed(&["fingerprint", &path]);
+        let given = serde_json::json!({"id": name, "path": path}).to_string();
+        write(&bench.path("lines"), &given);
+        let lines = std::fs::File::open(bench.path("lines")).unwrap();
+        let data = bench.path(&format!("{name}-data"));
+        let dedup = crawl().arg("dedup").arg("--data").arg(data).stdin(lines).output().unwrap();
+        let decided = row(text(&dedup.stdout))["fingerprint"].clone();
+        let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+        vec![word(extracted), word(explained), alone[..16].to_owned(), word(decided)]
+    };
+    for name in ["t.txt", "t.html", "t"] {
+        let all = fingerprints(name);
+        assert!(all.iter().all(|one| *one == all[0]), "{name}: {all:?}");
+    }
+    assert_eq!(fingerprints("t.txt"), fingerprints("t"), "its bytes say text");
+    let picture = bench.path("p.png").display().to_string();
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR").unwrap();
+    let page = bench.path("t.html").display().to_string();
+    for command in ["extract", "fingerprint"] {
+        let output = crawl().args([command, &picture, &page]).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!((code(&output), text(&output.stdout).lines().count()), (7, 1), "{command}");
+        assert!(said.contains("p.png: neither HTML nor text"), "{said}");
+    }
+    let given = serde_json::json!({"id": "p", "path": picture}).to_string();
+    write(&bench.path("lines"), &given);
+    let lines = std::fs::File::open(bench.path("lines")).unwrap();
+    let output = crawl().arg("dedup").arg("--data").arg(bench.data()).stdin(lines).output();
+    let output = output.unwrap();
+    assert_eq!(code(&output), 7);
+    assert!(text(&output.stdout).contains("neither HTML nor text"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn the_man_page_has_the_flags_of_every_command_and_names_no_other_page() {
+    let page = printed(&["man"]);
+    for words in ["CRAWL DUPLICATES RESTORE", "CRAWL EXPORT", "CRAWL FIND\\-CLUSTERS", "\\-\\-undo"]
+    {
+        let plain = words.replace("\\-", "-");
+        assert!(page.contains(words) || page.contains(&plain), "{words}");
+    }
+    assert!(!page.contains("(1)"), "{}", page.lines().find(|line| line.contains("(1)")).unwrap());
 }

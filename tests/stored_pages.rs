@@ -227,3 +227,16 @@ fn status_says_what_stored_pages_left_beside_a_crawl() {
     let counts = ["fetched", "indexed", "exact"].map(|name| status["pages"][name].as_u64());
     assert_eq!(counts, [Some(3), Some(2), Some(1)], "{status}");
 }
+
+#[test]
+fn what_links_only_a_crawl_was_given_leaves_nothing_out_of_stored_pages() {
+    let bench = Bench::new();
+    let page = format!("<title>One</title><h1>One</h1><p>{}</p>", prose(1, 10));
+    std::fs::write(bench.path("a.html"), page).unwrap();
+    let pages = bench.path("a.html").display().to_string();
+    let mut command = crawl();
+    command.env("HAPAX_LINKS_ONLY", "true").args(["pages", &pages, "--data"]);
+    assert_eq!(code(&command.arg(bench.data()).output().unwrap()), 0);
+    assert!(bench.run(&["search", "one"]).contains("One"));
+    assert!(bench.data().join("pages").is_dir());
+}

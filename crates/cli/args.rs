@@ -173,10 +173,10 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Remove a page or a host from index and tables, and never fetch it again
     #[command(
-        after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org:443"
+        after_help = "Examples:\n  crawl forget https://example.org/page\n  crawl forget example.org"
     )]
     Forget {
-        /// A URL, or a host such as a.example or a.example:8080
+        /// A URL, or a host: a.example (http and https), a.example:8080
         url_or_host: String,
         #[command(flatten)]
         data: Data,
@@ -275,7 +275,7 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Man page on stdout
-    #[command(after_help = "Example:\n  crawl man > ~/.local/share/man/man1/crawl.1")]
+    #[command(after_help = "Example:\n  crawl man > ~/.cargo/share/man/man1/crawl.1")]
     Man,
 }
 

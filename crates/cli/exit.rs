@@ -24,12 +24,13 @@ pub(crate) const HELP: &str = "Exit codes:
   0  complete (also when a finished crawl is run again)
   1  usage or configuration error
   2  the data directory is damaged, or of another version
-  3  stopped by Ctrl-C, --max-pages, --max-bytes, --time-limit or --min-free-disk; run the same command, or one
-     with a larger limit, to go on
-  4  no seed could be fetched, whatever sitemaps led to, at a recrawl no page: down, an error, or refused by
-     robots, scope or guard
+  3  stopped by Ctrl-C, --max-pages, --max-bytes, --time-limit or
+     --min-free-disk; the same command, or a larger limit, goes on
+  4  no seed could be fetched, whatever sitemaps led to (a recrawl: no page):
+     down, an error, or refused by robots, scope or guard
   5  another process holds the data directory
-  6  could not write (disk full, read-only, cluster lost); run the same command to go on
+  6  could not write (disk full, read-only, cluster lost); the same command
+     goes on
   7  finished, but some inputs were bad";
 
 /// An error with its exit code, made where the code is known best.

@@ -179,9 +179,11 @@ impl Settings {
                 format!("--distance {distance}: 0 to {} are possible", hapax_dedup::MAX_DISTANCE),
             ));
         }
-        for value in [self.similarity, self.similarity_same_host].into_iter().flatten() {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(coded(USAGE, format!("--similarity {value}: it lies between 0 and 1")));
+        for (name, value) in
+            [("similarity", self.similarity), ("similarity-same-host", self.similarity_same_host)]
+        {
+            if let Some(value) = value.filter(|value| !(0.0..=1.0).contains(value)) {
+                return Err(coded(USAGE, format!("--{name} {value}: it lies between 0 and 1")));
             }
         }
         Ok(hapax_dedup::Policy {

@@ -67,7 +67,7 @@ pub(super) fn run(args: &CalibrateArgs) -> Result<u8> {
     let recipe = args.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)?;
     let pages = open_all(&files, recipe, &mut measured);
     if pages.len() < 2 {
-        let what = "nothing to compare: at least two pages with text are needed";
+        let what = "nothing to compare: at least two pages with some text of their own are needed";
         return Err(coded(BAD_INPUT, what.to_owned()));
     }
     measured.compare(&pages);

@@ -198,7 +198,7 @@ fn filtered(args: &ListArgs) -> bool {
         &filter.language,
         &filter.text,
     ];
-    words.iter().any(|word| word.is_some())
+    filter.restored || words.iter().any(|word| word.is_some())
 }
 
 pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {

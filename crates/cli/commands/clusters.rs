@@ -36,7 +36,9 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     if args.csv {
         return table(page, out);
     }
+    let mut shown = 0;
     for cluster in page {
+        shown += 1;
         if args.json {
             let mut pages = Vec::new();
             for (rows, row) in &cluster.rows {
@@ -71,7 +73,18 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
         writeln!(out)?;
     }
     if !args.json {
-        writeln!(out, "{} clusters.", number(total as u64))?;
+        let next = args.offset + shown;
+        match shown == total {
+            true => writeln!(out, "{} clusters.", number(total as u64))?,
+            false if next >= total => {
+                writeln!(out, "{shown} of {} clusters.", number(total as u64))?
+            }
+            false => writeln!(
+                out,
+                "{shown} of {} clusters. The next ones: --offset {next}",
+                number(total as u64)
+            )?,
+        }
     }
     out.flush()?;
     Ok(COMPLETE)

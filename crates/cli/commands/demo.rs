@@ -9,11 +9,12 @@ use anyhow::{Context, Result};
 use url::Url;
 
 use super::demo_site::{HOSTS, answer};
-use super::main_job::{Run, resume, shown};
+use super::main_job::{Run, resume};
 use crate::args::Common;
 use crate::crawl::print_summary;
 use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
+use crate::output::shell_path;
 use crate::settings::Settings;
 
 /// Bytes of a request's head.
@@ -81,10 +82,10 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     let summary = resume(&data, seeds, settings, Run::default(), common)?;
     if !common.quiet {
         print_summary(&summary, false)?;
-        let data = shown(&folder);
+        let data = shell_path(&folder);
         // By `cargo run` it is not installed.
         let crawl = std::env::args().next().unwrap_or_else(|| "crawl".to_owned());
-        let crawl = shown(Path::new(&crawl));
+        let crawl = shell_path(Path::new(&crawl));
         writeln!(out, "\nTry next:")?;
         writeln!(out, "  {crawl} search lighthouse --data {data}")?;
         writeln!(out, "  {crawl} search 北京 --data {data}")?;

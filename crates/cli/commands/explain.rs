@@ -7,13 +7,14 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_extract::{Document, Reason, Recipe, weighted_words};
-use hapax_page::{Evidence, HASH, Kind, as_it_stands, examples, site_of, stand_in};
+use hapax_page::{Evidence, HASH, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
 
 use super::explain_verdict::{Verdict, ask};
 use super::input::read;
 use super::print;
+use super::stored_kind::{NO_PAGE, page_kind};
 use super::tables::read_only;
 use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
@@ -104,9 +105,8 @@ fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| coded(BAD_INPUT, format!("{name}: {error}")))?;
     let url = url.map(|url| Url::parse(url).with_context(|| format!("--url {url}"))).transpose()?;
-    // A file has no content type: its bytes say what it is.
-    let kind = Kind::of(None, &bytes)
-        .ok_or_else(|| coded(BAD_INPUT, format!("{name}: neither HTML nor text")))?;
+    let kind =
+        page_kind(path, &bytes).ok_or_else(|| coded(BAD_INPUT, format!("{name}: {NO_PAGE}")))?;
     let document = kind.read(url.as_ref().unwrap_or(&stand_in()?), None, &bytes);
     let evidence = Evidence::of(&document, recipe);
     let site = site_of(url.as_ref(), name.as_bytes());

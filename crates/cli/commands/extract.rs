@@ -4,17 +4,18 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_extract::{Document, Reason, Recipe};
+use hapax_extract::{Reason, Recipe};
 use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
 use super::input::read;
+use super::stored_kind::{NO_PAGE, page_kind};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
 
 pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
-    each(files, |path, bytes, out| {
-        let document = html(bytes)?;
+    each(files, |path, bytes, kind, out| {
+        let document = kind.read(&stand_in()?, None, bytes);
         if text_only {
             let raw = !std::io::stdout().is_terminal();
             let line = |line: &str| if raw { line.to_owned() } else { escape(line) };
@@ -49,8 +50,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
 }
 
 pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
-    each(files, |path, bytes, out| {
-        let kind = Kind::of(None, bytes).unwrap_or(Kind::Plain);
+    each(files, |path, bytes, kind, out| {
         let document = kind.read(&stand_in()?, None, bytes);
         let basis = document.basis(|bytes| HASH.hash(bytes));
         Ok(writeln!(
@@ -62,20 +62,20 @@ pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     })
 }
 
-fn html(bytes: &[u8]) -> Result<Document> {
-    Ok(Kind::Html.read(&stand_in()?, None, bytes))
-}
-
-/// Works on each file; one that cannot be read is reported, and the rest goes on.
+/// Works on each file; one that cannot be read, or is no page, is reported, and the rest goes on.
 fn each(
     files: &[PathBuf],
-    mut work: impl FnMut(&Path, &[u8], &mut dyn Write) -> Result<()>,
+    mut work: impl FnMut(&Path, &[u8], Kind, &mut dyn Write) -> Result<()>,
 ) -> Result<u8> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut code = COMPLETE;
     for path in files {
-        match read(path) {
-            Ok(bytes) => work(path, &bytes, &mut out)?,
+        let page = read(path).map_err(|error| error.to_string()).and_then(|bytes| {
+            let kind = page_kind(path, &bytes).ok_or_else(|| NO_PAGE.to_owned())?;
+            Ok((bytes, kind))
+        });
+        match page {
+            Ok((bytes, kind)) => work(path, &bytes, kind, &mut out)?,
             Err(error) => {
                 crate::output::error(&anyhow::anyhow!("{}: {error}", path.display()));
                 code = BAD_INPUT;

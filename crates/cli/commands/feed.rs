@@ -113,7 +113,7 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     if !quiet {
         writeln!(
             std::io::stdout(),
-            "{} of {} claims are taken in; the next crawl here leaves those pages out, and fetches one in 20 as a check",
+            "{} of {} claims are taken in; the next crawl here leaves those pages out, and fetches the first three and one in 20 as checks",
             number(taken),
             number(entries)
         )?;

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use crate::output;
+
 /// No page or text is larger: one of this size takes some seconds and half a gigabyte to read.
 const MAX_FILE: u64 = 32 << 20;
 /// Bytes by which a file is known.
@@ -32,7 +34,10 @@ pub(super) fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if count as u64 > MAX_FILE {
-        return Err(io::Error::other(format!("larger than {MAX_FILE} bytes")));
+        return Err(io::Error::other(format!(
+            "larger than {}, which no page is",
+            output::bytes(MAX_FILE)
+        )));
     }
     Ok(bytes)
 }
@@ -94,7 +99,10 @@ fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let mut plain = Vec::new();
     let count = MultiGzDecoder::new(bytes.as_slice()).take(MAX_FILE + 1).read_to_end(&mut plain)?;
     if count as u64 > MAX_FILE {
-        return Err(io::Error::other(format!("larger than {MAX_FILE} bytes unpacked")));
+        return Err(io::Error::other(format!(
+            "larger than {} unpacked, which no page is",
+            output::bytes(MAX_FILE)
+        )));
     }
     Ok(plain)
 }

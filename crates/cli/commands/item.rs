@@ -1,6 +1,11 @@
 //! A document of a JSONL file, as `crawl dedup` and `crawl pages` take them.
 
+use std::path::Path;
+
+use hapax_page::Kind;
 use serde::Deserialize;
+
+use super::stored_kind::{NO_PAGE, page_kind};
 
 /// A longer line is an error.
 pub(super) const MAX_LINE: usize = 64 << 20;
@@ -61,9 +66,13 @@ impl Item {
                 Ok((given.unwrap_or_else(|| "text/html".into()), html.clone().into_bytes()))
             }
             (None, None, Some(path)) => {
-                let name = path.strip_suffix(".gz").unwrap_or(path);
-                let kind = if name.ends_with(".txt") { "text/plain" } else { "text/html" };
-                Ok((given.unwrap_or_else(|| kind.into()), read(path)?))
+                let bytes = read(path)?;
+                let kind = || match page_kind(Path::new(path), &bytes) {
+                    Some(Kind::Html) => Ok("text/html".to_owned()),
+                    Some(Kind::Plain) => Ok("text/plain".to_owned()),
+                    None => Err(format!("{path}: {NO_PAGE}")),
+                };
+                Ok((given.map_or_else(kind, Ok)?, bytes))
             }
             _ => Err("exactly one of \"text\", \"html\" and \"path\" is needed".into()),
         }

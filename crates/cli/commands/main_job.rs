@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
-use std::path::Path;
 
 use anyhow::Result;
 use url::Url;
@@ -148,9 +147,4 @@ fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
         let answer: String = answer.trim().chars().filter(|c| !c.is_control()).collect();
         settings.contact = Some(answer);
     }
-}
-
-/// The data directory's path as a person would type it.
-pub(super) fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -22,6 +22,7 @@ mod index;
 mod input;
 mod item;
 mod main_job;
+mod man;
 mod pages;
 mod plan;
 mod recheck;
@@ -113,11 +114,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
             clap_complete::generate(shell, &mut command(), "crawl", &mut text);
             print(&text)
         }
-        Some(Command::Man) => {
-            let mut text = Vec::new();
-            clap_mangen::Man::new(command()).render(&mut text)?;
-            print(&text)
-        }
+        Some(Command::Man) => print(&man::page(&command())?),
     }
 }
 

@@ -48,11 +48,13 @@ pub(super) fn run(
     let settings = settings.or(saved.settings);
     check_settings(&settings, &[])?;
     let data = DataDir::open(root)?;
+    // Text work is all that is done here, whatever a crawl beside it was told.
+    let kept = Settings { links_only: None, ..settings.clone() };
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
-        warc: settings.warc(),
-        index: settings.index(),
+        warc: kept.warc(),
+        index: kept.index(),
         skips: true,
         shared: false,
         keep_duplicates: false,

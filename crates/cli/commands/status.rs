@@ -93,6 +93,10 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
         let mut row = serde_json::to_value(summary.unwrap_or_default())?;
         if let Some(object) = row.as_object_mut() {
             object.insert("running".into(), running.into());
+            if running {
+                // What it says of its end is said for the case that it is killed.
+                object.insert("stopped".into(), Value::Null);
+            }
             object.insert("seeds".into(), saved.seeds.len().into());
             object.insert("dirs".into(), dirs_json(&[(data, running)]));
         }

@@ -58,6 +58,20 @@ pub(super) fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     }
 }
 
+/// What a file that somebody named is read as; `None` if it is no page.
+pub(super) fn page_kind(path: &Path, bytes: &[u8]) -> Option<Kind> {
+    match stored_kind(path, bytes) {
+        StoredKind::Page(named) | StoredKind::Text(named) => Kind::of(Some(named), bytes),
+        StoredKind::Lines => Kind::of(None, bytes),
+        // A page without text is one too.
+        StoredKind::Nothing => bytes.is_empty().then_some(Kind::Plain),
+        StoredKind::Warc => None,
+    }
+}
+
+/// What is said of one that is none.
+pub(super) const NO_PAGE: &str = "neither HTML nor text";
+
 #[cfg(test)]
 mod tests {
     use super::*;

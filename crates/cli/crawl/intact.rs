@@ -6,7 +6,7 @@ use hapax_frontier::{DiskFrontier, Frontier};
 
 use crate::data::DataDir;
 use crate::exit::{DAMAGED, coded};
-use crate::output::counted;
+use crate::output::{counted, shell_path};
 
 /// The dedup store is the first that a job makes: without it there is nothing else either.
 ///
@@ -79,7 +79,7 @@ pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()
 }
 
 fn again(data: &DataDir) -> String {
-    let data = data.root().display();
+    let data = shell_path(data.root());
     format!(
         "`crawl pages {data}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched"
     )

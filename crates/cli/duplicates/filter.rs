@@ -111,8 +111,10 @@ impl Filter {
         });
         let distance = self.distance.as_deref().map(|text| range::<u8>("distance", text, |v| v));
         let similarity = self.similarity.as_deref().map(similarities);
-        let time = |text: &Option<String>, open: u64| match text {
-            Some(text) => parse_time(text),
+        let time = |name: &str, text: &Option<String>, open: u64| match text {
+            Some(text) => {
+                parse_time(text).map_err(|error| coded(USAGE, format!("--{name}: {error}")))
+            }
             None => Ok(open),
         };
         let language = self.language.as_ref().map(|language| {
@@ -125,7 +127,7 @@ impl Filter {
             kind: kind.transpose()?,
             distance: distance.transpose()?,
             similarity: similarity.transpose()?,
-            time: (time(&self.since, 0)?, time(&self.until, u64::MAX)?),
+            time: (time("since", &self.since, 0)?, time("until", &self.until, u64::MAX)?),
             language: language.transpose()?,
             text: self
                 .text
@@ -186,7 +188,10 @@ fn range<T: std::str::FromStr + Copy + PartialOrd>(
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     match (low.trim().parse().map(&read), high.trim().parse().map(&read)) {
         (Ok(low), Ok(high)) if low <= high => Ok((low, high)),
-        _ => Err(coded(USAGE, format!("--{name} {text}: write it like 3, or 2..5"))),
+        _ => {
+            let like = if name == "similarity" { "0.97, or 0.5..0.7" } else { "3, or 2..5" };
+            Err(coded(USAGE, format!("--{name} {text}: write it like {like}")))
+        }
     }
 }
 

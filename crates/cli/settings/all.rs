@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_EXCLUDE", value_delimiter = LINE, value_name = "REGEX", help_heading = "Scope")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) exclude: Option<Vec<String>>,
-    /// Requests at a time; those that wait 2 s for a server do not count, up to three times as many [default: 64]
+    /// Requests at a time; those that wait for a server (--aside-after) do not count, up to --aside-factor times as many [default: 64]
     #[arg(long, env = "HAPAX_CONCURRENCY", value_parser = check_count, value_name = "N", help_heading = "Politeness")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) concurrency: Option<usize>,
@@ -142,7 +142,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_MAX_HEADERS", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_headers: Option<String>,
-    /// Bytes a second that a body must come in with, over any 10 s [default: 1KiB]
+    /// Bytes a second that a body must come in with, in each --slow-after [default: 1KiB]
     #[arg(long, env = "HAPAX_MIN_RATE", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) min_rate: Option<String>,
@@ -372,7 +372,7 @@ pub(crate) struct Settings {
     #[arg(long, env = "HAPAX_PORTS", value_delimiter = LINE, value_name = "PORTS", hide_short_help = true, help_heading = "Safety")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) ports: Option<Vec<String>>,
-    /// Pages of one host [default: none]
+    /// Fetch at most so many pages of one host [default: none]
     #[arg(long, env = "HAPAX_MAX_PAGES_PER_HOST", value_name = "N", value_parser = parse_limit, help_heading = "Limits")]
     #[serde(skip_serializing_if = "Option::is_none", with = "limit")]
     pub(crate) max_pages_per_host: Option<u64>,

@@ -88,7 +88,10 @@ impl fmt::Display for LayoutError {
         match self {
             Self::Distance(distance) => write!(f, "distance {distance} is above {MAX_DISTANCE}"),
             Self::Blocks(blocks) => {
-                write!(f, "{blocks} blocks do not fit this scheme and distance; at most 16 do")
+                write!(
+                    f,
+                    "{blocks} blocks: more than the distance are needed, and at most 16 possible"
+                )
             }
             Self::NotAPartition => f.write_str("the masks do not cut 64 bits into blocks"),
             Self::Tables(tables) => {
