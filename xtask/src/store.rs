@@ -135,6 +135,12 @@ pub(crate) fn child(folder: &str, life: &str, documents: u64) -> Result<()> {
     while life == Life::Full && in_memory(&store) < brim {
         offer_some()?;
     }
+    // Merges beside the writer may have made one segment of all; one more memtable is another.
+    while life.merges() && store.segments().len() < 2 {
+        ensure!(store.next_id() < 2 * (documents + brim), "still one segment");
+        offer_some()?;
+        store.wait()?;
+    }
     writeln!(out, "filled {} {}", store.next_id(), store.segments().len())?;
     out.flush()?;
     if life.merges() {
