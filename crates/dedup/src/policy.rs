@@ -1,5 +1,7 @@
 //! When two documents are the same one: the levels of the decision and their evidence.
 
+use std::cmp::Ordering;
+
 use crate::error::{Error, Result};
 use crate::record::DocId;
 use crate::{Fingerprint, Numbers, Sketch};
@@ -47,6 +49,16 @@ pub struct Neighbour {
     pub level: Level,
     /// The Hamming table or the band that found it; `None` for equal text.
     pub table: Option<usize>,
+}
+
+impl Neighbour {
+    /// Best first: equal text, then the most similar, then the nearest.
+    pub fn best_first(&self, other: &Self) -> Ordering {
+        (other.level == Level::Text)
+            .cmp(&(self.level == Level::Text))
+            .then(other.similarity.unwrap_or(0.0).total_cmp(&self.similarity.unwrap_or(0.0)))
+            .then(self.distance.cmp(&other.distance))
+    }
 }
 
 /// The answer to an offered document.
@@ -299,6 +311,32 @@ impl Policy {
                 (level == Level::Hamming && long).then_some((None, None))
             }
         }
+    }
+
+    /// The stored document `id` with its evidence, if it is [confirmed](Self::confirm) that another one
+    /// duplicates it: `found` is the level that proposed it, and the table. Of both, fingerprints and sides,
+    /// the second is the stored document's.
+    pub fn neighbour(
+        &self,
+        id: DocId,
+        found: (Level, Option<usize>),
+        fingerprints: [Fingerprint; 2],
+        sides: [Side<'_>; 2],
+    ) -> Option<Neighbour> {
+        let (level, table) = found;
+        let [offered, fingerprint] = fingerprints;
+        let [one, other] = sides;
+        let distance = offered.distance(fingerprint);
+        let (similarity, similarity_threshold) = self.confirm(level, distance, one, other)?;
+        Some(Neighbour {
+            id,
+            fingerprint,
+            distance,
+            similarity,
+            similarity_threshold,
+            level,
+            table,
+        })
     }
 }
 

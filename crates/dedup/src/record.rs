@@ -1,5 +1,6 @@
 //! What is stored of one document, and how it lies in a journal frame.
 
+use crate::policy::Side;
 use crate::store::columns::{HAS_DIGEST, HAS_SKETCH, INDEXED, Row};
 use crate::{Fingerprint, NUMBERS_SIZE, Numbers, SKETCH_SIZE, Sketch};
 
@@ -46,6 +47,17 @@ impl<'a> Document<'a> {
             names: [0; 2],
             numbers: Numbers::NONE,
             time: 0,
+        }
+    }
+
+    /// What the decision looks at in it.
+    pub const fn side(&self) -> Side<'_> {
+        Side {
+            sketch: self.sketch.as_ref(),
+            tokens: self.tokens,
+            site: self.site,
+            names: self.names,
+            numbers: self.numbers,
         }
     }
 }

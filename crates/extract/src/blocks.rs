@@ -5,11 +5,11 @@ use html5ever::ns;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
+use crate::class_words::{Marks, marks};
 use crate::declared::Declared;
 use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
-use crate::feed::JSON_LD;
-use crate::names::{Marks, marks};
+use crate::supply::JSON_LD;
 use crate::wrap::is_wide;
 
 /// A run of text between two block-level tags.

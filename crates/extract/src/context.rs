@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use crate::block_evidence::Witness;
 use crate::blocks::Page;
-use crate::evidence::Witness;
 
 /// How many values the second look adds.
 pub(crate) const CONTEXT: usize = 29;

@@ -1,11 +1,11 @@
 use url::Url;
 
+use crate::block_evidence::Witness;
 use crate::blocks;
 use crate::charset::{CharsetSource, decode};
 use crate::content::{Choice, Reason, choose, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
-use crate::evidence::Witness;
 use crate::lang::{Sample, stopwords};
 use crate::model::model;
 use crate::parse::{ParseLimits, Truncation, is_xml, parse, parse_as};

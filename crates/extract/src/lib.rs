@@ -24,15 +24,15 @@ assert_eq!(document.links[0].url.as_str(), "http://a.example/dir/x");
 #![warn(clippy::indexing_slicing)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod block_evidence;
 mod blocks;
 mod charset;
+mod class_words;
 mod content;
 mod context;
 mod declared;
 mod document;
 mod elements;
-mod evidence;
-mod feed;
 mod fold;
 mod foreign;
 mod frequency;
@@ -40,11 +40,11 @@ mod lang;
 mod leap;
 mod measure;
 mod model;
-mod names;
 mod parse;
-mod plain;
+mod plain_markup;
 mod recipe;
 mod scan;
+mod supply;
 mod title;
 mod tokens;
 mod traditional;

@@ -6,10 +6,10 @@
 
 use std::sync::LazyLock;
 
+use crate::block_evidence::{EVIDENCE, Evidence, Witness};
 use crate::blocks::Page;
 use crate::content::Votes;
 use crate::context::{CONTEXT, Surroundings};
-use crate::evidence::{EVIDENCE, Evidence, Witness};
 use crate::trees::{Forest, Judge};
 
 const WEIGHTS: &str = include_str!("../data/blocks.model");

@@ -15,8 +15,8 @@ use html5ever::tree_builder::{
 use html5ever::{Attribute, QualName, TokenizerResult};
 use scraper::{Html, HtmlTreeSink};
 
-use crate::feed::{Feed, Raw};
-use crate::plain;
+use crate::plain_markup;
+use crate::supply::{Raw, Supply};
 
 /// Limits of one page's parse. html5ever is quadratic in depth, so a page of nothing but `<div>`
 /// would take half a minute without them.
@@ -108,9 +108,9 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
     // Nothing runs scripts here: what a page says in `<noscript>` is part of it.
     let options = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
     let started = Instant::now();
-    let feed = Feed::new(text);
+    let supply = Supply::new(text);
     let gate = Gate {
-        feed: &feed,
+        supply: &supply,
         xml,
         builder: TreeBuilder::new(sink, options),
         limits,
@@ -121,7 +121,7 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
     };
     let tokenizer = Tokenizer::new(gate, TokenizerOpts::default());
     let mut truncated = None;
-    while let Some(input) = feed.piece(PIECE) {
+    while let Some(input) = supply.piece(PIECE) {
         // Nothing is run or decoded anew, so every stop is followed by going on.
         while !matches!(tokenizer.feed(input), TokenizerResult::Done) {}
         let gate = &tokenizer.sink;
@@ -137,7 +137,7 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
 
 /// Between tokens and tree: once a limit is reached within a piece, no more of them pass.
 struct Gate<'a> {
-    feed: &'a Feed<'a>,
+    supply: &'a Supply<'a>,
     xml: bool,
     builder: TreeBuilder<NodeId, CappedSink>,
     limits: &'a ParseLimits,
@@ -156,12 +156,12 @@ impl TokenSink for Gate<'_> {
         let mut result = self.pass(token, line);
         if tag && matches!(result, TokenSinkResult::Continue) {
             // The tokenizer is between two tokens: what is plain need not go through it.
-            self.feed.skip_within_piece(|piece| {
+            self.supply.skip_within_piece(|piece| {
                 let mut at = 0;
                 let mut attributes = Vec::new();
                 while self.closed.get().is_none()
                     && matches!(result, TokenSinkResult::Continue)
-                    && let Some((token, length)) = plain::token(piece, at, &mut attributes)
+                    && let Some((token, length)) = plain_markup::token(piece, at, &mut attributes)
                 {
                     at += length;
                     result = self.pass(token, line);
@@ -206,7 +206,7 @@ impl Gate<'_> {
         }
         // Inside of SVG a style is no raw text.
         if let (Some(raw), TokenSinkResult::RawData(_)) = (raw, &result) {
-            self.feed.skip(raw);
+            self.supply.skip(raw);
         }
         let tokens = self.tokens.get().wrapping_add(1);
         self.tokens.set(tokens);

@@ -11,10 +11,10 @@ use html5ever::{LocalName, local_name};
 
 use crate::declared::Declared;
 use crate::document::Limits;
-use crate::feed::{Feed, Raw};
 use crate::foreign::Foreign;
 use crate::leap::leap;
 use crate::parse::{Truncation, is_closed};
+use crate::supply::{Raw, Supply};
 
 /// Between two pieces of input the limits are looked at.
 const PIECE: usize = 65_536;
@@ -38,12 +38,12 @@ fn read(
     xml: bool,
     leaps: bool,
 ) -> (Declared, String, Option<Truncation>) {
-    let feed = Feed::new(text);
-    let sink = Sink { feed: &feed, seen: RefCell::default(), limits, xml, leaps };
+    let supply = Supply::new(text);
+    let sink = Sink { supply: &supply, seen: RefCell::default(), limits, xml, leaps };
     let tokenizer = Tokenizer::new(sink, TokenizerOpts::default());
     let started = Instant::now();
     let mut truncated = None;
-    while let Some(input) = feed.piece(PIECE) {
+    while let Some(input) = supply.piece(PIECE) {
         // Nothing is run or decoded anew, so every stop is followed by going on.
         while !input.is_empty() {
             let _ = tokenizer.feed(input);
@@ -68,7 +68,7 @@ struct Seen {
 }
 
 struct Sink<'a> {
-    feed: &'a Feed<'a>,
+    supply: &'a Supply<'a>,
     seen: RefCell<Seen>,
     limits: &'a Limits,
     xml: bool,
@@ -88,7 +88,7 @@ impl TokenSink for Sink<'_> {
                     && seen.foreign.is_outside()
                     && !seen.in_title
                 {
-                    self.feed.skip_by(leap);
+                    self.supply.skip_by(leap);
                 }
                 next
             }
@@ -133,7 +133,7 @@ impl Sink<'_> {
         seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
         let raw = raw(&tag.name).filter(|_| !foreign && !closed);
         if let (Some(skipped), Some(_)) = (Raw::of(tag), raw) {
-            self.feed.skip(skipped);
+            self.supply.skip(skipped);
         }
         raw.map_or(TokenSinkResult::Continue, TokenSinkResult::RawData)
     }

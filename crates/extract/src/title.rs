@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use url::Url;
 
 use crate::Document;
+use crate::block_evidence::words as words_of;
 use crate::blocks::{Page, RawBlock};
 use crate::content::{Choice, Reason};
-use crate::evidence::words as words_of;
 use crate::lang::is_cjk;
 use crate::tokens::for_each_token;
 

@@ -47,7 +47,8 @@ impl Error {
         self.kind
     }
 
-    /// The reason as `skipped.jsonl` writes it.
+    /// The reason as `skipped.jsonl` writes it; but `busy` is never written there: such a request is made
+    /// again.
     pub const fn reason(&self) -> &'static str {
         match self.kind {
             Kind::PrivateAddress => "private-address",

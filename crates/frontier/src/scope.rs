@@ -92,6 +92,9 @@ fn domain(url: &Url) -> &str {
 
 /// Host and port of a URL, the unit of politeness, robots and budgets: `a.example`,
 /// `a.example:8080`, and `a.example:443` for https. Port 80 is left out.
+///
+/// `hapax_page::host_key` is the same, for neither crate depends on the other: a test of the binary
+/// (`cli/crawl/page.rs`) holds them equal.
 pub fn host_key(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match (url.port(), url.scheme()) {

@@ -96,8 +96,11 @@ fn site_name(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// Host and port of a URL, by which a site is known: `a.example`, `a.example:8080`, and `a.example:443` for
-/// https. Port 80 is left out.
+/// Host and port as logs name a host; a site is wider, see [`site_of`]: `a.example`, `a.example:8080`, and
+/// `a.example:443` for https. Port 80 is left out.
+///
+/// `hapax_frontier::host_key` is the same, for neither crate depends on the other: a test of the binary
+/// (`cli/crawl/page.rs`) holds them equal.
 pub fn host_key(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match (url.port(), url.scheme()) {

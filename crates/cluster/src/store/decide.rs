@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use hapax_dedup::{DocId, Document, Level, Neighbour, Record, Side, Verdict};
+use hapax_dedup::{DocId, Document, Level, Neighbour, Record, Verdict};
 use redis::Value;
 use redis::cluster::ClusterPipeline;
 
@@ -248,21 +248,10 @@ impl ClusterStore {
         }
         let real = level_of(document, other, self.policy.distance);
         // A bucket knows four bytes of a digest, and may hold what its document no longer is.
-        let (level, table) = if real > level { (real, None) } else { (level, table) };
-        let distance = document.fingerprint.distance(other.fingerprint);
+        let found = if real > level { (real, None) } else { (level, table) };
         let of = other.document();
-        let (similarity, similarity_threshold) =
-            self.policy.confirm(level, distance, side(document), side(&of))?;
-        let fingerprint = other.fingerprint;
-        Some(Neighbour {
-            id,
-            fingerprint,
-            distance,
-            similarity,
-            similarity_threshold,
-            level,
-            table,
-        })
+        let fingerprints = [document.fingerprint, other.fingerprint];
+        self.policy.neighbour(id, found, fingerprints, [document.side(), of.side()])
     }
 
     /// Marks the matches of higher tickets as duplicates of those that are about to be kept. One that
@@ -460,22 +449,7 @@ fn decided(answer: &Value) -> (Option<State>, DocId) {
 /// Best first as in the embedded store: equal text, similarity, distance, age.
 fn is_better(a: &Neighbour, b: &Neighbour, stored: &HashMap<DocId, Stored>) -> bool {
     let ticket = |id: DocId| stored.get(&id).map_or(u64::MAX, |stored| stored.ticket);
-    (a.level == Level::Text)
-        .cmp(&(b.level == Level::Text))
-        .then(a.similarity.unwrap_or(0.0).total_cmp(&b.similarity.unwrap_or(0.0)))
-        .then(b.distance.cmp(&a.distance))
-        .then(ticket(b.id).cmp(&ticket(a.id)))
-        .is_gt()
-}
-
-fn side<'a>(document: &'a Document<'_>) -> Side<'a> {
-    Side {
-        sketch: document.sketch.as_ref(),
-        tokens: document.tokens,
-        site: document.site,
-        names: document.names,
-        numbers: document.numbers,
-    }
+    a.best_first(b).then(ticket(a.id).cmp(&ticket(b.id))).is_lt()
 }
 
 fn record_of(id: DocId, document: &Document<'_>) -> Record {

@@ -70,8 +70,15 @@ pub struct Layout {
 pub enum LayoutError {
     /// A distance above [`MAX_DISTANCE`].
     Distance(u32),
-    /// A number of blocks that the scheme does not take for this distance; never above 16.
-    Blocks(u32),
+    /// A number of blocks that the scheme does not take for this distance.
+    Blocks {
+        /// How many were asked for.
+        asked: u32,
+        /// From so many on.
+        least: u32,
+        /// Up to so many.
+        most: u32,
+    },
     /// The masks of the blocks do not sum to 64 bits, each bit in one of them.
     NotAPartition,
     /// No table, an empty lead, or more than [`MAX_OWN_TABLES`] tables.
@@ -87,11 +94,8 @@ impl fmt::Display for LayoutError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Distance(distance) => write!(f, "distance {distance} is above {MAX_DISTANCE}"),
-            Self::Blocks(blocks) => {
-                write!(
-                    f,
-                    "{blocks} blocks: more than the distance are needed, and at most 16 possible"
-                )
+            Self::Blocks { asked, least, most } => {
+                write!(f, "{asked} blocks: from {least} to {most} are possible at this distance")
             }
             Self::NotAPartition => f.write_str("the masks do not cut 64 bits into blocks"),
             Self::Tables(tables) => {

@@ -7,6 +7,14 @@ const MAX_BLOCKS: u32 = 16;
 /// All choices of one level are fewer; those of two could be more than look-ups number.
 const MOST_TABLES: usize = 1 << 14;
 
+fn in_range(asked: u32, least: u32, most: u32) -> Result<(), LayoutError> {
+    if (least..=most).contains(&asked) {
+        Ok(())
+    } else {
+        Err(LayoutError::Blocks { asked, least, most })
+    }
+}
+
 impl Layout {
     /// `blocks` blocks, one table for each choice of `blocks - distance` of them.
     ///
@@ -16,9 +24,7 @@ impl Layout {
     /// # Errors
     /// Unless `distance <= 7` and `distance < blocks <= 16`.
     pub fn new(blocks: u32, distance: u32) -> Result<Self, LayoutError> {
-        if blocks > MAX_BLOCKS || blocks <= distance {
-            return Err(LayoutError::Blocks(blocks));
-        }
+        in_range(blocks, distance + 1, MAX_BLOCKS)?;
         Self::from_blocks(&cut(u64::MAX, blocks), distance)
     }
 
@@ -54,9 +60,7 @@ impl Layout {
             return Err(LayoutError::Distance(distance));
         }
         let count = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-        if count > MAX_BLOCKS || count <= distance {
-            return Err(LayoutError::Blocks(count));
-        }
+        in_range(count, distance + 1, MAX_BLOCKS)?;
         let all = blocks.iter().fold(0, |all, block| all | block);
         let bits: u32 = blocks.iter().map(|block| block.count_ones()).sum();
         if all != u64::MAX || bits != 64 || blocks.contains(&0) {
@@ -78,9 +82,7 @@ impl Layout {
         let mut leads = Vec::new();
         for lead in first.leads {
             let rest = !lead.mask;
-            if inner <= distance || inner > MAX_BLOCKS.min(rest.count_ones()) {
-                return Err(LayoutError::Blocks(inner));
-            }
+            in_range(inner, distance + 1, MAX_BLOCKS.min(rest.count_ones()))?;
             let blocks = cut(rest, inner);
             let inside = choices(&blocks, inner - distance);
             if leads.len() > MOST_TABLES {
@@ -103,9 +105,7 @@ impl Layout {
         if distance > MAX_DISTANCE {
             return Err(LayoutError::Distance(distance));
         }
-        if parts <= distance / 2 || parts > MAX_BLOCKS {
-            return Err(LayoutError::Blocks(parts));
-        }
+        in_range(parts, distance / 2 + 1, MAX_BLOCKS)?;
         let mut leads = Vec::new();
         for half in cut(u64::MAX, 2) {
             let blocks = cut(half, parts);
@@ -127,9 +127,7 @@ impl Layout {
         if distance > MAX_DISTANCE {
             return Err(LayoutError::Distance(distance));
         }
-        if blocks == 0 || blocks > distance + 1 {
-            return Err(LayoutError::Blocks(blocks));
-        }
+        in_range(blocks, 1, distance + 1)?;
         let spare = distance + 1 - blocks;
         let (each, further) = (spare / blocks, spare % blocks);
         // The wider blocks come last in `cut`; the narrower ones take the larger radii.

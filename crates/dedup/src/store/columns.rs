@@ -1,6 +1,7 @@
 //! What is stored of documents, attribute by attribute: the same columns in the memtable and in a
 //! segment, so that a flush and a merge copy bytes.
 
+use crate::policy::Side;
 use crate::record::{DocId, Document, Record};
 use crate::{Fingerprint, Numbers, SKETCH_SIZE, Sketch};
 
@@ -121,6 +122,17 @@ impl<'a> Row<'a> {
             time: self.time,
             indexed: self.flags & INDEXED != 0,
             key: self.key.to_vec(),
+        }
+    }
+
+    /// What the decision looks at in it.
+    pub(crate) const fn side(&self) -> Side<'_> {
+        Side {
+            sketch: self.sketch.as_ref(),
+            tokens: self.tokens,
+            site: self.site,
+            names: self.names,
+            numbers: self.numbers,
         }
     }
 

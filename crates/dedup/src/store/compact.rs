@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 
 use super::VERSION;
 use super::deleted::Deleted;
+use super::file_names::Named;
 use super::keys::KeyHasher;
 use super::manifest::{Manifest, SegmentLine};
-use super::names::Named;
 use super::resident::Resident;
 use super::segment::Segment;
 use super::segment::build::{MAX_IDS, MAX_ROWS, Plan, Source};

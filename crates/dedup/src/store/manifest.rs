@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::names::{MAX_NUMBER, Named};
+use super::file_names::{MAX_NUMBER, Named};
 use super::{OLDEST, VERSION};
 use crate::dir::Directory;
 use crate::error::{Error, Result};

@@ -6,12 +6,12 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, RwLock};
 
 use super::deleted::Deleted;
+use super::file_names::{MAX_NUMBER, Named};
 use super::idmap::IdMap;
 use super::journal::{self, Batch, HEADER, Journal, Kind};
 use super::keys::{Key, KeyHasher};
 use super::manifest::{self, Manifest};
 use super::memtable::Memtable;
-use super::names::{MAX_NUMBER, Named};
 use super::resident::{New, Resident};
 use super::segment::Segment;
 use super::segment::build::MAX_ROWS;

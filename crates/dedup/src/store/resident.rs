@@ -54,10 +54,10 @@ impl Resident {
         tables + 6 * grown < limit && compared < MAX_COMPARED
     }
 
-    /// Whether it is to be let go.
+    /// Whether it is to be let go. What tables take while they go over to others passes.
     pub(crate) fn is_too_much(&self, documents: u64, limit: u64) -> bool {
         let len = self.tables.len() as u64;
-        self.bytes() as u64 > limit
+        (self.tables.settled_bytes() + self.keys.bytes()) as u64 > limit
             || self.tables.len() > MAX_RESIDENT
             || GrowingTables::compared(self.layout.distance(), len) > MAX_COMPARED
             || len > 2 * documents + STALE
@@ -71,8 +71,7 @@ impl Resident {
         hasher: &KeyHasher,
         wanted: &AtomicBool,
     ) -> Option<Self> {
-        let expected: u64 = segments.iter().map(|segment| segment.footer.rows).sum();
-        let mut resident = Self::new(layout, expected as usize);
+        let mut resident = Self::new(layout, segments.iter().map(|s| s.fingerprints()).sum());
         for segment in segments {
             let columns = segment.columns_of_keys().ok()?;
             for row in 0..columns.rows {

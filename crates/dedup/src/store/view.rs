@@ -12,7 +12,7 @@ use super::resident::Resident;
 use super::segment::Segment;
 use crate::Fingerprint;
 use crate::error::Result;
-use crate::policy::{Level, Neighbour, Policy, Side};
+use crate::policy::{Level, Neighbour, Policy};
 use crate::record::{DocId, Document, Record};
 use crate::tables::Near;
 
@@ -370,46 +370,16 @@ impl View {
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
-        let side = Side {
-            sketch: document.sketch.as_ref(),
-            tokens: document.tokens,
-            site: document.site,
-            names: document.names,
-            numbers: document.numbers,
-        };
+        let side = document.side();
         let mut matches = Vec::new();
         for Candidate { id, level, table, .. } in found {
             let neighbour = self.evidence(id, |row| {
-                let other = Side {
-                    sketch: row.sketch.as_ref(),
-                    tokens: row.tokens,
-                    site: row.site,
-                    names: row.names,
-                    numbers: row.numbers,
-                };
-                let fingerprint = row.fingerprint;
-                let distance = document.fingerprint.distance(fingerprint);
-                let (similarity, similarity_threshold) =
-                    self.policy.confirm(level, distance, side, other)?;
-                Some(Neighbour {
-                    id,
-                    fingerprint,
-                    distance,
-                    similarity,
-                    similarity_threshold,
-                    level,
-                    table,
-                })
+                let fingerprints = [document.fingerprint, row.fingerprint];
+                self.policy.neighbour(id, (level, table), fingerprints, [side, row.side()])
             })?;
             matches.extend(neighbour.flatten());
         }
-        matches.sort_by(|a, b| {
-            (b.level == Level::Text)
-                .cmp(&(a.level == Level::Text))
-                .then(b.similarity.unwrap_or(0.0).total_cmp(&a.similarity.unwrap_or(0.0)))
-                .then(a.distance.cmp(&b.distance))
-                .then(a.id.cmp(&b.id))
-        });
+        matches.sort_by(|a, b| a.best_first(b).then(a.id.cmp(&b.id)));
         Ok((matches, new))
     }
 }

@@ -255,8 +255,8 @@ impl GrowingTables {
         Self { tables, layout, numbered, next: None, former: None, len: 0, simd }
     }
 
-    /// About how many bytes tables [for a distance](Self::for_distance) take at most while they grow to
-    /// `len` uniform fingerprints, up to some 10^8 of them.
+    /// About how many bytes tables [for a distance](Self::for_distance) take with `len` uniform fingerprints, up
+    /// to some 10^8 of them, but for what is still to be moved.
     pub(crate) fn bytes_for(distance: u32, len: u64) -> u64 {
         let bytes = |layout: &Layout, len: u64| -> u64 {
             let each = layout.leads().iter().map(|lead| match bits_of(lead) {
@@ -271,13 +271,7 @@ impl GrowingTables {
         else {
             return u64::MAX;
         };
-        let outgrown = OUTGROWN as u64;
-        if len < outgrown || first == then {
-            return bytes(&first, len);
-        }
-        // Both, until all is moved.
-        let both = outgrown + outgrown / Former::AT_ONCE as u64;
-        bytes(&then, len).max(bytes(&first, outgrown) + bytes(&then, both.min(len)))
+        bytes(if len < OUTGROWN as u64 { &first } else { &then }, len)
     }
 
     /// How many fingerprints a look-up compares in tables for a distance that have grown to `len` uniform
@@ -391,8 +385,8 @@ impl GrowingTables {
 
     /// Whether a fingerprint is stored.
     pub fn contains(&self, fingerprint: Fingerprint) -> bool {
-        let before = || self.former.as_ref().and_then(|former| former.find(fingerprint.bits()));
-        self.holds(fingerprint) || before().is_some()
+        let before = || self.former.as_ref().is_some_and(|former| former.holds(fingerprint.bits()));
+        self.holds(fingerprint) || before()
     }
 
     /// Whether it is in the tables of the layout.
@@ -406,8 +400,12 @@ impl GrowingTables {
 
     /// Bytes of the tables.
     pub fn bytes(&self) -> usize {
-        let former = self.former.as_ref().map_or(0, |former| former.bytes());
-        self.tables.iter().map(Table::bytes).sum::<usize>() + former
+        self.settled_bytes() + self.former.as_ref().map_or(0, |former| former.bytes())
+    }
+
+    /// The same without what is still to be moved, which is gone soon if they go on growing.
+    pub(crate) fn settled_bytes(&self) -> usize {
+        self.tables.iter().map(Table::bytes).sum()
     }
 
     /// Every stored fingerprint within the layout's distance, nearest first, then by value.

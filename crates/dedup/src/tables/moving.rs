@@ -10,8 +10,8 @@ use crate::{Fingerprint, Layout};
 pub(super) struct Former {
     layout: Layout,
     tables: Vec<Lines>,
-    /// The first of the first table's buckets that was not moved whole, and how much of it was.
-    bucket: usize,
+    /// How many of the first table's buckets were looked at, and how much of the next one was moved.
+    looked_at: usize,
     moved: usize,
 }
 
@@ -20,19 +20,22 @@ impl Former {
     pub(super) const AT_ONCE: usize = 16;
 
     pub(super) const fn new(layout: Layout, tables: Vec<Lines>) -> Self {
-        Self { layout, tables, bucket: 0, moved: 0 }
+        Self { layout, tables, looked_at: 0, moved: 0 }
     }
 
     /// The next fingerprints to be moved, with their numbers; none once all are.
     pub(super) fn take(&mut self) -> Vec<(u64, u32)> {
         let mut taken = Vec::with_capacity(Self::AT_ONCE);
         let Some(first) = self.tables.first() else { return taken };
-        while taken.len() < Self::AT_ONCE && self.bucket < first.buckets() {
+        while taken.len() < Self::AT_ONCE && self.looked_at < first.buckets().next_power_of_two() {
             let (before, room) = (taken.len(), Self::AT_ONCE - taken.len());
-            first.take(self.bucket, self.moved, room, &mut taken);
+            let bucket = scattered(self.looked_at, first.buckets());
+            if bucket < first.buckets() {
+                first.take(bucket, self.moved, room, &mut taken);
+            }
             self.moved += taken.len() - before;
             if taken.len() < Self::AT_ONCE {
-                (self.bucket, self.moved) = (self.bucket + 1, 0);
+                (self.looked_at, self.moved) = (self.looked_at + 1, 0);
             }
         }
         taken
@@ -57,8 +60,15 @@ impl Former {
         }
     }
 
+    /// The number of a fingerprint, moved or not.
     pub(super) fn find(&self, bits: u64) -> Option<u32> {
         self.tables.first()?.find(Portable, bits)
+    }
+
+    /// Whether a fingerprint is there, moved or not, by the smallest bucket it lies in.
+    pub(super) fn holds(&self, bits: u64) -> bool {
+        let smallest = self.tables.iter().min_by_key(|table| table.len(Portable, bits));
+        smallest.is_some_and(|table| table.find(Portable, bits).is_some())
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -68,5 +78,29 @@ impl Former {
     #[inline(always)]
     pub(super) fn prefetch<S: Scan>(&self, scan: S, query: u64, step: u32) {
         self.tables.iter().for_each(|table| table.prefetch(scan, query, step));
+    }
+}
+
+/// All buckets in another order, by their bits turned round: neighbours share leads, and would crowd the first
+/// buckets of the new tables. Numbers up to the next power of two come in between.
+const fn scattered(number: usize, buckets: usize) -> usize {
+    let bits = buckets.next_power_of_two().trailing_zeros();
+    if bits == 0 { number } else { number.reverse_bits() >> (usize::BITS - bits) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::scattered;
+
+    #[test]
+    fn every_bucket_has_its_turn_once() {
+        for buckets in [1, 2, 3, 64, 65, 1000] {
+            let turns = 0..usize::next_power_of_two(buckets);
+            let mut all: Vec<usize> = turns.map(|turn| scattered(turn, buckets)).collect();
+            all.sort_unstable();
+            all.retain(|bucket| *bucket < buckets);
+            assert_eq!(all, (0..buckets).collect::<Vec<_>>());
+        }
+        assert_eq!([0, 1, 2, 3].map(|turn| scattered(turn, 1 << 16)), [0, 0x8000, 0x4000, 0xc000]);
     }
 }

@@ -67,6 +67,11 @@ impl Segment {
         Ok(Self { name: name.to_owned(), bytes, data, tables, footer, crowds: Crowds::default() })
     }
 
+    /// How many distinct fingerprints are in its tables.
+    pub(crate) fn fingerprints(&self) -> usize {
+        self.footer.documents.len() / size_of::<u32>()
+    }
+
     pub(crate) fn ids(&self) -> Range<DocId> {
         self.footer.ids.clone()
     }

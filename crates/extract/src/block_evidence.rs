@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet};
 use foldhash::fast::RandomState;
 
 use crate::blocks::Page;
+use crate::class_words::Marks;
 use crate::content::{Reason, Votes, is_set};
 use crate::measure::Measure;
-use crate::names::Marks;
 
 /// How many values describe a block.
 pub(crate) const EVIDENCE: usize = 86;

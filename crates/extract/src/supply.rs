@@ -10,14 +10,14 @@ use html5ever::local_name;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Tag, TagKind};
 
-pub(crate) struct Feed<'a> {
+pub(crate) struct Supply<'a> {
     text: &'a str,
     /// How much of it is in the queue or was.
     handed: Cell<usize>,
     queue: BufferQueue,
 }
 
-impl<'a> Feed<'a> {
+impl<'a> Supply<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text, handed: Cell::new(0), queue: BufferQueue::default() }
     }
