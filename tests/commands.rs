@@ -154,18 +154,6 @@ fn stored_pages_take_the_same_way() {
 }
 
 #[test]
-fn help_completions_and_man_page_name_the_exit_codes() {
-    let help = text(&crawl().arg("--help").output().unwrap().stdout);
-    let man = text(&crawl().arg("man").output().unwrap().stdout);
-    for text in [&help, &man] {
-        assert!(text.contains("no seed could be fetched"), "{text}");
-    }
-    assert!(
-        text(&crawl().args(["completions", "bash"]).output().unwrap().stdout).contains("_crawl")
-    );
-}
-
-#[test]
 fn a_missing_data_directory_is_no_success() {
     let bench = Bench::new();
     for args in [["search", "x"], ["duplicates", "list"], ["status", "--json"]] {
@@ -587,15 +575,4 @@ fn single_stages_agree_on_what_a_file_is_and_refuse_what_is_no_page() {
     let output = output.unwrap();
     assert_eq!(code(&output), 7);
     assert!(text(&output.stdout).contains("neither HTML nor text"), "{}", text(&output.stdout));
-}
-
-#[test]
-fn the_man_page_has_the_flags_of_every_command_and_names_no_other_page() {
-    let page = printed(&["man"]);
-    for words in ["CRAWL DUPLICATES RESTORE", "CRAWL EXPORT", "CRAWL FIND\\-CLUSTERS", "\\-\\-undo"]
-    {
-        let plain = words.replace("\\-", "-");
-        assert!(page.contains(words) || page.contains(&plain), "{words}");
-    }
-    assert!(!page.contains("(1)"), "{}", page.lines().find(|line| line.contains("(1)")).unwrap());
 }

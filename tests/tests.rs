@@ -23,6 +23,8 @@ mod stored_pages;
 mod damage;
 // The commands beside the main job.
 mod commands;
+// What is said before anything is done: help, completions, man page.
+mod help;
 // Documents from a pipe, and a verdict for each.
 mod dedup;
 // What commands make of their arguments.

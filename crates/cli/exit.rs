@@ -21,7 +21,8 @@ pub(crate) const BAD_INPUT: u8 = 7;
 
 /// What `--help` and the man page say.
 pub(crate) const HELP: &str = "Exit codes:
-  0  complete (also when a finished crawl is run again)
+  0  complete (also when a finished crawl is run again); done but for hosts
+     that could not be reached: summary.json says `complete: false` then
   1  usage or configuration error
   2  the data directory is damaged, or of another version
   3  stopped by Ctrl-C, --max-pages, --max-bytes, --time-limit or

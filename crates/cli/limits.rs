@@ -127,7 +127,13 @@ impl Settings {
         let idle = self.max_idle_connections;
         let (large, waiting) = (self.large_bodies, self.waiting_bodies);
         Ok(hapax_fetch::Limits {
-            max_body: bytes("max-body", &self.max_body, default.max_body, "1B")?,
+            // The archive gives back what is smaller than a record may be.
+            max_body: size(
+                "max-body",
+                self.max_body.as_deref(),
+                default.max_body,
+                ["1B", "255MiB"],
+            )?,
             max_ratio: count("max-ratio", self.max_ratio, default.max_ratio, 1, 1_000_000)?,
             max_encodings: count(
                 "max-encodings",

@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::explain_verdict::{Verdict, ask};
+use super::extract::blocks_json;
 use super::input::read;
 use super::print;
-use super::stored_kind::{NO_PAGE, page_kind};
+use super::stored_kind::page_kind;
 use super::tables::read_only;
 use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
@@ -105,8 +106,7 @@ fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {
     let name = path.display().to_string();
     let bytes = read(path).map_err(|error| coded(BAD_INPUT, format!("{name}: {error}")))?;
     let url = url.map(|url| Url::parse(url).with_context(|| format!("--url {url}"))).transpose()?;
-    let kind =
-        page_kind(path, &bytes).ok_or_else(|| coded(BAD_INPUT, format!("{name}: {NO_PAGE}")))?;
+    let kind = page_kind(path, &bytes).map_err(|why| coded(BAD_INPUT, format!("{name}: {why}")))?;
     let document = kind.read(url.as_ref().unwrap_or(&stand_in()?), None, &bytes);
     let evidence = Evidence::of(&document, recipe);
     let site = site_of(url.as_ref(), name.as_bytes());
@@ -227,19 +227,14 @@ pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
 pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {
     let (document, evidence) = (&page.document, &page.evidence);
     let features = &evidence.basis.features;
-    let blocks: Vec<Value> = document
-        .blocks
-        .iter()
-        .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str(), "chance": b.chance}))
-        .collect();
     let words = weighted_words(text_of(page), document.language);
     json!({
         "path": page.name, "bytes": page.bytes, "charset": document.charset,
-        "charset_source": document.charset_source.as_str(), "truncated": document.truncated.map(|limit| limit.as_str()),
+        "charset_source": document.charset_source.as_str(), "truncated_by": document.truncated.map(|limit| limit.as_str()),
         "language": document.language, "title": document.title, "heading": document.heading,
         "canonical": document.canonical.as_ref().map(as_it_stands), "refresh": document.refresh.as_ref().map(as_it_stands),
         "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
-        "links": document.links.len(), "blocks": blocks, "text": text_of(page), "little_text": evidence.basis.little,
+        "link_count": document.links.len(), "blocks": blocks_json(document), "text": text_of(page), "little_text": evidence.basis.little,
         "tokens": features.tokens, "shingles": features.shingles.len(), "numbers": features.numbers.len(), "weights": words,
         "fingerprint": evidence.fingerprint.to_string(), "recipe": page.recipe.name(), "hash": HASH.name(), "distance": policy.distance,
     })

@@ -1,7 +1,7 @@
 //! `crawl explain URL` and `--dry-run`: what would become of an address. Nothing is fetched but
 //! robots.txt, where the data directory remembers none.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -20,7 +20,7 @@ use crate::crawl::{
     Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host, remembered_robots,
 };
 use crate::data::saved;
-use crate::duplicates::Decisions;
+use crate::duplicates::{Decisions, skipped_lines};
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
@@ -61,7 +61,7 @@ struct Judge {
     /// And the recipe that made it.
     store: Option<(hapax_dedup::Store, String)>,
     decisions: Decisions,
-    skipped: Option<PathBuf>,
+    data: Option<PathBuf>,
     max_pages_per_host: u64,
     /// Known pages are asked for again.
     recrawl: bool,
@@ -179,7 +179,7 @@ impl Judge {
             max_crawl_delay: settings.patience()?.max_crawl_delay,
             frontier,
             store: store.flatten(),
-            skipped: data.map(|data| data.join("skipped.jsonl")),
+            data: data.map(Path::to_owned),
             recrawl: false,
             max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
             decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::committed)?,
@@ -284,22 +284,17 @@ impl Judge {
 
     /// The last line about a URL in skipped.jsonl.
     fn last_skipped(&self, url: &Url) -> Option<Skipped<'static>> {
-        let log = std::fs::File::open(self.skipped.as_ref()?).ok()?;
         let quoted = serde_json::to_string(url.as_str()).ok()?;
-        let (mut log, mut line, mut found) = (BufReader::new(log), String::new(), None);
-        loop {
-            line.clear();
-            // A line of which half is written yet is none.
-            if log.read_line(&mut line).ok().is_none_or(|read| read == 0) {
-                return found;
-            }
+        let mut found = None;
+        skipped_lines(self.data.as_deref()?, self.frontier.as_ref(), |line| {
             if line.contains(&quoted)
-                && let Ok(skipped) = serde_json::from_str::<Skipped<'static>>(&line)
+                && let Ok(skipped) = serde_json::from_str::<Skipped<'static>>(line)
                 && skipped.url == url.as_str()
             {
                 found = Some(skipped);
             }
-        }
+        });
+        found
     }
 
     /// Pages of its host that count for the budget.

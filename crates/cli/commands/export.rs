@@ -21,7 +21,7 @@ const MAX_NAME: usize = 80;
 
 pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let data = &args.data.data;
-    let searcher = super::index::open(data)?;
+    let searcher = super::open_index::open(data)?;
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
         let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));

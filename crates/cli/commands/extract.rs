@@ -4,12 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_extract::{Reason, Recipe};
+use hapax_extract::{Block, Document, Reason, Recipe};
 use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
 use super::input::read;
-use super::stored_kind::{NO_PAGE, page_kind};
+use super::stored_kind::page_kind;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
 
@@ -22,11 +22,6 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             return Ok(document.text.lines().try_for_each(|l| writeln!(out, "{}", line(l)))?);
         }
         let basis = document.basis(|bytes| HASH.hash(bytes));
-        let blocks: Vec<Value> = document
-            .blocks
-            .iter()
-            .map(|b| json!({"text": b.text, "kept": b.reason == Reason::Text, "reason": b.reason.as_str(), "chance": (f64::from(b.chance) * 1000.0).round() / 1000.0}))
-            .collect();
         let links: Vec<String> =
             document.links.iter().map(|link| as_it_stands(&link.url)).collect();
         let row = json!({
@@ -35,7 +30,7 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "heading": document.heading,
             "language": document.language,
             "text": document.text,
-            "blocks": blocks,
+            "blocks": blocks_json(&document),
             "links": links,
             "canonical": document.canonical.as_ref().map(as_it_stands),
             "robots": {"noindex": document.robots.noindex, "nofollow": document.robots.nofollow},
@@ -62,6 +57,15 @@ pub(super) fn fingerprint(files: &[PathBuf], recipe: Recipe) -> Result<u8> {
     })
 }
 
+/// Each block, whether it is text, and why.
+pub(super) fn blocks_json(document: &Document) -> Value {
+    let one = |block: &Block| {
+        let chance = (f64::from(block.chance) * 1000.0).round() / 1000.0;
+        json!({"text": block.text, "kept": block.reason == Reason::Text, "reason": block.reason.as_str(), "chance": chance})
+    };
+    document.blocks.iter().map(one).collect()
+}
+
 /// Works on each file; one that cannot be read, or is no page, is reported, and the rest goes on.
 fn each(
     files: &[PathBuf],
@@ -71,7 +75,7 @@ fn each(
     let mut code = COMPLETE;
     for path in files {
         let page = read(path).map_err(|error| error.to_string()).and_then(|bytes| {
-            let kind = page_kind(path, &bytes).ok_or_else(|| NO_PAGE.to_owned())?;
+            let kind = page_kind(path, &bytes)?;
             Ok((bytes, kind))
         });
         match page {

@@ -5,7 +5,7 @@ use std::path::Path;
 use hapax_page::Kind;
 use serde::Deserialize;
 
-use super::stored_kind::{NO_PAGE, page_kind};
+use super::stored_kind::page_kind;
 
 /// A longer line is an error.
 pub(super) const MAX_LINE: usize = 64 << 20;
@@ -68,9 +68,9 @@ impl Item {
             (None, None, Some(path)) => {
                 let bytes = read(path)?;
                 let kind = || match page_kind(Path::new(path), &bytes) {
-                    Some(Kind::Html) => Ok("text/html".to_owned()),
-                    Some(Kind::Plain) => Ok("text/plain".to_owned()),
-                    None => Err(format!("{path}: {NO_PAGE}")),
+                    Ok(Kind::Html) => Ok("text/html".to_owned()),
+                    Ok(Kind::Plain) => Ok("text/plain".to_owned()),
+                    Err(why) => Err(format!("{path}: {why}")),
                 };
                 Ok((given.map_or_else(kind, Ok)?, bytes))
             }

@@ -10,20 +10,22 @@ pub(super) fn page(command: &Command) -> Result<Vec<u8>> {
     Man::new(command.clone()).render(&mut main)?;
     // There are no pages beside this one.
     let name = command.get_name();
-    let mut text = String::from_utf8(main)?.replace(&format!("{name}\\-"), &format!("{name} "));
-    text = text.lines().map(|line| unpaged(line, name) + "\n").collect();
+    let main = String::from_utf8(main)?;
+    let mut text: String = main.lines().map(|line| unpaged(line, name) + "\n").collect();
     let mut rest = Vec::new();
     sections(command, name, &mut rest)?;
     text.push_str(&String::from_utf8(rest)?);
     Ok(text.into_bytes())
 }
 
-/// A line that names a command, without the number of a page that is its own.
+/// A line that names a command by a page of its own, as the command is typed.
 fn unpaged(line: &str, name: &str) -> String {
-    match line.strip_suffix("(1)") {
-        Some(command) if command.starts_with(&format!("{name} ")) => command.to_owned(),
-        _ => line.to_owned(),
-    }
+    let command = line.strip_prefix(name).and_then(|rest| rest.strip_prefix("\\-"));
+    let command = command.and_then(|rest| rest.strip_suffix("(1)"));
+    command.map_or_else(
+        || line.to_owned(),
+        |command| format!("{name} {}", command.replace("\\-", "-")),
+    )
 }
 
 /// A section for each command below another one.

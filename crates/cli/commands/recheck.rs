@@ -66,7 +66,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         if args.json {
             let near = change.of.as_ref().map(|(_, near)| near);
             let row = json!({"url": url, "id": by_url.get(&*url), "verdict": if of.is_some() { "discarded" } else { "kept" },
-                "of": of, "distance": near.map(|n| n.distance), "similarity": near.and_then(|n| n.similarity)});
+                "of": of.map(|of| json!({"url": of})), "distance": near.map(|n| n.distance), "similarity": near.and_then(|n| n.similarity)});
             writeln!(out, "{}", output::json(&row))?;
         } else if *count <= FEW as u64 {
             match of {

@@ -24,7 +24,7 @@ struct Found {
 fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
     let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
     for data in dirs {
-        let searcher = super::index::open(data)?;
+        let searcher = super::open_index::open(data)?;
         let (hits, total) = searcher.search(query, limit)?;
         found.total += total;
         found.pages += searcher.len();

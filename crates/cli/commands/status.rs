@@ -19,11 +19,13 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {
         return one(json, data);
     }
-    let (mut sum, mut each) = (Summary::default(), Vec::new());
+    let (mut sum, mut seeds, mut each) = (Summary::default(), 0, Vec::new());
     for data in dirs {
         must_exist(data)?;
         each.push((data, is_locked(data)?));
-        let shared = saved(data)?.is_some_and(|saved| saved.settings.cluster.is_some());
+        let saved = saved(data)?;
+        seeds += saved.as_ref().map_or(0, |saved| saved.seeds.len());
+        let shared = saved.is_some_and(|saved| saved.settings.cluster.is_some());
         sum = sum.and(read(data)?.unwrap_or_default(), shared);
         if !json {
             one(false, data)?;
@@ -31,15 +33,10 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     }
     let mut out = std::io::stdout().lock();
     if json {
-        let mut row = serde_json::to_value(sum)?;
-        if let Some(object) = row.as_object_mut() {
-            // Of the same types as of one directory.
-            let names: Vec<String> = dirs.iter().map(|data| data.display().to_string()).collect();
-            object.insert("data".into(), names.join(", ").into());
-            object.insert("running".into(), each.iter().any(|(_, running)| *running).into());
-            object.insert("dirs".into(), dirs_json(&each));
-        }
-        writeln!(out, "{}", output::json(&row))?;
+        // Of the same types as of one directory.
+        let names: Vec<String> = dirs.iter().map(|data| data.display().to_string()).collect();
+        sum.data = names.join(", ");
+        writeln!(out, "{}", output::json(&crawl_json(&sum, seeds, &each)?))?;
         return Ok(COMPLETE);
     }
     writeln!(
@@ -51,6 +48,22 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
         number(sum.pages.discarded())
     )?;
     Ok(COMPLETE)
+}
+
+/// A summary as programs read it, of directories of which each may be at work.
+fn crawl_json(summary: &Summary, seeds: usize, dirs: &[(&PathBuf, bool)]) -> Result<Value> {
+    let mut row = serde_json::to_value(summary)?;
+    let running = dirs.iter().any(|(_, running)| *running);
+    if let Some(object) = row.as_object_mut() {
+        object.insert("running".into(), running.into());
+        if running {
+            // What it says of its end is said for the case that it is killed.
+            object.insert("stopped".into(), Value::Null);
+        }
+        object.insert("seeds".into(), seeds.into());
+        object.insert("dirs".into(), dirs_json(dirs));
+    }
+    Ok(row)
 }
 
 /// Each directory, and whether somebody works on it.
@@ -90,16 +103,7 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
     let summary = read(data)?;
     let mut out = std::io::stdout().lock();
     if json {
-        let mut row = serde_json::to_value(summary.unwrap_or_default())?;
-        if let Some(object) = row.as_object_mut() {
-            object.insert("running".into(), running.into());
-            if running {
-                // What it says of its end is said for the case that it is killed.
-                object.insert("stopped".into(), Value::Null);
-            }
-            object.insert("seeds".into(), saved.seeds.len().into());
-            object.insert("dirs".into(), dirs_json(&[(data, running)]));
-        }
+        let row = crawl_json(&summary.unwrap_or_default(), saved.seeds.len(), &[(data, running)])?;
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
     }

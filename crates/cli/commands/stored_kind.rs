@@ -58,23 +58,29 @@ pub(super) fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     }
 }
 
-/// What a file that somebody named is read as; `None` if it is no page.
-pub(super) fn page_kind(path: &Path, bytes: &[u8]) -> Option<Kind> {
-    match stored_kind(path, bytes) {
+/// What a file that somebody named is read as, or why it is no page.
+pub(super) fn page_kind(path: &Path, bytes: &[u8]) -> Result<Kind, &'static str> {
+    let kind = match stored_kind(path, bytes) {
         StoredKind::Page(named) | StoredKind::Text(named) => Kind::of(Some(named), bytes),
         StoredKind::Lines => Kind::of(None, bytes),
         // A page without text is one too.
         StoredKind::Nothing => bytes.is_empty().then_some(Kind::Plain),
-        StoredKind::Warc => None,
-    }
+        StoredKind::Warc => return Err("an archive of pages: `crawl pages` reads it"),
+    };
+    kind.ok_or("neither HTML nor text")
 }
-
-/// What is said of one that is none.
-pub(super) const NO_PAGE: &str = "neither HTML nor text";
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_gives_an_archive_for_a_page_is_told_which_command_reads_it() {
+        let error = page_kind(Path::new("a.warc.gz"), b"WARC/1.1\r\n").unwrap_err();
+        assert!(error.contains("crawl pages"), "{error}");
+        assert!(page_kind(Path::new("a.pdf"), b"%PDF-1.4\n%").unwrap_err().contains("neither"));
+        assert_eq!(page_kind(Path::new("a"), b"<html>"), Ok(Kind::Html));
+    }
 
     #[test]
     fn bytes_decide_and_a_name_says_the_rest() {

@@ -44,11 +44,10 @@ pub(super) struct SkipPosition {
     /// All that is to be looked at is queued, and not all of it was.
     pub(super) looking: bool,
     /// Pages looked at before it began.
-    #[serde(alias = "fetched_before")]
     pub(super) looked_at_before: u64,
     /// The rules by which URLs were refused.
     pub(super) rules: String,
-    /// A seed was fetched; crawls of before do not say.
+    /// A seed was fetched.
     pub(super) seed_fetched: Option<bool>,
 }
 
@@ -67,6 +66,11 @@ impl SkipPosition {
 pub(super) fn is_looking(payload: &[u8], rules: &str) -> Result<bool> {
     let position = SkipPosition::read(payload)?;
     Ok(position.looking && position.rules == rules)
+}
+
+/// How long skipped.jsonl was at a crawl's last commit.
+pub(crate) fn skipped_of(frontier: &dyn Frontier) -> Result<u64> {
+    Ok(SkipPosition::read(&frontier.payload()?)?.skipped)
 }
 
 /// Where the seeds of a crawl moved to, as of its last commit.

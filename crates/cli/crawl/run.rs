@@ -103,7 +103,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
                 (shared.frontier, Some(shared.verdicts), None)
             }
             None => {
-                let disk = DiskFrontier::open(&data.frontier(), politeness)?;
+                let disk = open_frontier(&data.frontier(), &politeness)?;
                 // The same command goes on with what it began.
                 begins_again &= !is_looking(&disk.payload()?, &job.rules)?;
                 // What is not known yet was met in the group that the kill undid.
@@ -281,6 +281,22 @@ pub(super) struct Control {
     pub(super) wake: Notify,
     /// The commit thread has failed.
     pub(super) failed: AtomicBool,
+}
+
+/// Looks at a frontier that somebody else has open, and how long the next one waits.
+const LOOKS: u32 = 40;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Opens the queues. This process holds the data directory: who has them open only looks at them, for a moment
+/// (`explain`, `inspect`).
+fn open_frontier(folder: &Path, options: &hapax_frontier::Options) -> Result<DiskFrontier> {
+    for _ in 1..LOOKS {
+        match DiskFrontier::open(folder, options.clone()) {
+            Err(hapax_frontier::Error::Locked(_)) => std::thread::sleep(LOOK_AGAIN),
+            opened => return Ok(opened?),
+        }
+    }
+    Ok(DiskFrontier::open(folder, options.clone())?)
 }
 
 /// Whether nothing is left that this run could fetch.

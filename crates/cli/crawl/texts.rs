@@ -10,8 +10,8 @@ use url::Url;
 
 /// Texts of pages kept lately, so that most evidence needs no look into the WARC.
 const CACHE_BYTES: usize = 16 << 20;
-/// A record is read back up to this size.
-const MAX_RECORD: u64 = 64 << 20;
+/// A record is read back up to this size; bodies are smaller (`--max-body`).
+pub(crate) const MAX_RECORD: u64 = 256 << 20;
 
 /// Texts by document id, the oldest forgotten first.
 #[derive(Debug, Default)]

@@ -1,14 +1,18 @@
 //! How much of the logs is committed: a crash leaves lines behind it, which the next run takes back and may
 //! decide otherwise.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
+use hapax_frontier::DiskFrontier;
 use serde_json::{Value, json};
 
 use crate::commands::tables::read_only;
+use crate::crawl::skipped_of;
 use crate::data::is_locked;
 
 /// To where the logs of a data directory are read.
@@ -16,6 +20,8 @@ use crate::data::is_locked;
 pub(crate) struct Committed {
     pub(crate) discarded: u64,
     pub(crate) decisions: u64,
+    /// Of jobs that have no frontier to say so.
+    skipped: u64,
     /// Length and time of the logs then; none while somebody is at work, who commits within a second what
     /// is there, or cuts off what a crash left.
     stamps: Option<[Stamp; 2]>,
@@ -27,7 +33,8 @@ impl Committed {
     /// By the store's last commit; all that is there while somebody is at work. A store that is lost or
     /// damaged says nothing of the logs.
     pub(crate) fn of(data: &Path) -> Self {
-        let mut all = Self { discarded: u64::MAX, decisions: u64::MAX, stamps: None };
+        let mut all =
+            Self { discarded: u64::MAX, decisions: u64::MAX, skipped: u64::MAX, stamps: None };
         if is_locked(data).unwrap_or(true) {
             return all;
         }
@@ -42,6 +49,7 @@ impl Committed {
         if let Some(position) = position.as_object() {
             let length = |name: &str| position.get(name).and_then(Value::as_u64).unwrap_or(0);
             (all.discarded, all.decisions) = (length("discarded"), length("decisions"));
+            all.skipped = length("skipped");
         }
         all
     }
@@ -55,6 +63,37 @@ impl Committed {
     pub(crate) fn renew(&mut self, data: &Path) {
         if !self.is_current(data) {
             *self = Self::of(data);
+        }
+    }
+}
+
+/// Calls `visit` with each committed line of skipped.jsonl; without the log, with none. `frontier` is the crawl's,
+/// where it could be opened.
+pub(crate) fn skipped_lines(
+    data: &Path,
+    frontier: Option<&DiskFrontier>,
+    mut visit: impl FnMut(&str),
+) {
+    let Ok(log) = File::open(data.join("skipped.jsonl")) else { return };
+    let mut log = BufReader::new(log).take(skipped_length(data, frontier));
+    let mut line = Vec::new();
+    // A line of which half is written yet is none.
+    while log.read_until(b'\n', &mut line).is_ok_and(|_| line.ends_with(b"\n")) {
+        visit(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+}
+
+/// How much of it is committed, by the crawl's frontier where it has one.
+fn skipped_length(data: &Path, frontier: Option<&DiskFrontier>) -> u64 {
+    let by_store = Committed::of(data).skipped;
+    match frontier {
+        // Who holds it commits, or cuts off what a crash left.
+        None if DiskFrontier::is_there(&data.join("frontier")) => u64::MAX,
+        None => by_store,
+        Some(frontier) => {
+            let by_frontier = skipped_of(frontier).unwrap_or(u64::MAX);
+            if by_store == u64::MAX { by_frontier } else { by_frontier.max(by_store) }
         }
     }
 }

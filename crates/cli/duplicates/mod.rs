@@ -15,6 +15,7 @@ mod texts;
 
 pub(crate) use clusters::{Cluster, clusters};
 pub(crate) use columns::Columns;
+pub(crate) use committed::skipped_lines;
 pub(crate) use counts::LogCounts;
 pub(crate) use decisions::{Action, Decision, Decisions, Forgotten};
 pub(crate) use diff::{Piece, deadline, diff};

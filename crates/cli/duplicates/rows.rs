@@ -62,8 +62,10 @@ pub(crate) struct Rows {
     /// Hash of its first line, which tells one log from another.
     first: u64,
     log: RefCell<Option<BufReader<File>>>,
-    /// The row of each id, made when it is asked for.
-    places: RefCell<HashMap<u64, usize>>,
+    /// The row of each id, made when it is asked for, and of how many rows.
+    places: RefCell<(usize, HashMap<u64, usize>)>,
+    /// Whether rows came from the file beside the log, and hold.
+    is_cached: bool,
     path: PathBuf,
     committed: Committed,
     pub(crate) decisions: Decisions,
@@ -99,8 +101,10 @@ impl Rows {
             rows.load(&bytes);
         }
         let before = rows.rows.len();
+        rows.is_cached = before > 0;
         rows.catch_up()?;
-        if rows.rows.len() >= before + WORTH_WRITING || rows.rows.len() < before {
+        let cached = if rows.is_cached { before } else { 0 };
+        if rows.rows.len() >= cached + WORTH_WRITING || rows.rows.len() < before {
             // A help only: where it cannot be written, the log is read next time.
             let _ = crate::data::replace(data, "discarded.index", &rows.to_bytes());
         }
@@ -122,6 +126,7 @@ impl Rows {
             first: 0,
             log: RefCell::new(log),
             places: RefCell::default(),
+            is_cached: false,
             path,
             decisions,
         }
@@ -142,11 +147,14 @@ impl Rows {
         if length < self.covered {
             // A crash has left lines behind what is committed, or they were cut off.
             self.rows.truncate(self.rows.partition_point(|row| row.offset < length));
+            *self.places.get_mut() = (0, HashMap::new());
             self.covered = length;
         }
         if !last_stands(reader, self.rows.last(), self.covered) {
             self.rows.clear();
+            *self.places.get_mut() = (0, HashMap::new());
             self.covered = 0;
+            self.is_cached = false;
         }
         reader.seek(SeekFrom::Start(self.covered))?;
         let mut line = Vec::new();
@@ -373,10 +381,10 @@ impl Rows {
     /// The newest row of an id.
     pub(crate) fn by_id(&self, id: u64) -> Option<Row> {
         let mut places = self.places.borrow_mut();
-        if places.len() != self.rows.len() {
-            *places = self.rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
-        }
-        places.get(&id).and_then(|&at| self.rows.get(at)).copied()
+        let (placed, by_id) = &mut *places;
+        by_id.extend(self.rows.iter().enumerate().skip(*placed).map(|(at, row)| (row.id, at)));
+        *placed = self.rows.len();
+        by_id.get(&id).and_then(|&at| self.rows.get(at)).copied()
     }
 
     fn to_bytes(&self) -> Vec<u8> {
@@ -526,6 +534,26 @@ mod tests {
         let third = Rows::open(folder.path()).unwrap();
         assert_eq!(third.all().len(), 4000);
         assert_eq!(third.find("2999").unwrap().1.url, "http://b/2999");
+        // All of it was read again, so that the next one need not: the file beside the log is of it now.
+        assert!(Rows::open(folder.path()).unwrap().is_cached);
+        // One that stays open meanwhile, cut back and grown to as many rows of other pages.
+        let mut open = third;
+        assert_eq!(open.by_id(3999).unwrap().offset, open.all()[3999].offset);
+        let cut = open.all()[3990].offset as usize;
+        std::fs::write(&log, &text[..cut]).unwrap();
+        open.catch_up().unwrap();
+        assert_eq!(open.all().len(), 3990);
+        let others: String =
+            (3990..4000).rev().map(|id| line(id, &format!("http://e{id}/"))).collect();
+        std::fs::write(&log, [&text[..cut], &others].concat()).unwrap();
+        open.catch_up().unwrap();
+        let row = open.by_id(3999).unwrap();
+        assert_eq!(
+            (open.all().len(), open.line(&row).unwrap().url.as_str()),
+            (4000, "http://e3999/")
+        );
+        std::fs::write(&log, &text).unwrap();
+        let third = Rows::open(folder.path()).unwrap();
         // A damaged file is no loss; neither is another log's.
         for at in [0, 20, 50, 1000] {
             let mut bytes = std::fs::read(&beside).unwrap();

@@ -1,12 +1,12 @@
 //! Lists: discarded pages, clusters, skipped URLs, search results.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
 use hapax_extract::jieba;
+use hapax_frontier::DiskFrontier;
 use hapax_index::Searcher;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -19,7 +19,7 @@ use crate::commands::duplicates::{gone_told, wanted};
 use crate::commands::export::copies;
 use crate::crawl::Skipped;
 use crate::duplicates::{
-    Filter, Heads, KINDS, Order, Row, Rows, Shown, clusters as all_clusters, tables,
+    Filter, Heads, KINDS, Order, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables,
 };
 use crate::output::{bytes, escape, number};
 
@@ -212,18 +212,20 @@ const LINES: usize = 200;
 pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     let mut newest = std::collections::VecDeque::new();
-    if let Ok(file) = std::fs::File::open(data.join("skipped.jsonl")) {
-        for line in BufReader::new(file).lines() {
-            let Ok(line) = serde_json::from_str::<Skipped<'static>>(&line?) else { continue };
-            let wanted = (query.reason.is_empty() || query.reason == line.reason)
-                && (query.text.is_empty() || line.url.contains(&query.text));
-            *counts.entry(line.reason.to_string()).or_default() += 1;
-            if wanted {
-                newest.push_front(line);
-                newest.truncate(LINES);
-            }
+    let frontier = data.join("frontier");
+    let is_there = DiskFrontier::is_there(&frontier);
+    let frontier =
+        is_there.then(|| DiskFrontier::open(&frontier, Default::default()).ok()).flatten();
+    skipped_lines(data, frontier.as_ref(), |line| {
+        let Ok(line) = serde_json::from_str::<Skipped<'static>>(line) else { return };
+        let wanted = (query.reason.is_empty() || query.reason == line.reason)
+            && (query.text.is_empty() || line.url.contains(&query.text));
+        *counts.entry(line.reason.to_string()).or_default() += 1;
+        if wanted {
+            newest.push_front(line);
+            newest.truncate(LINES);
         }
-    }
+    });
     let total: u64 = counts.values().sum();
     let body = html! {
         h1 { (number(total)) " URLs were not fetched or not used" }

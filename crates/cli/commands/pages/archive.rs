@@ -11,9 +11,8 @@ use hapax_fetch::{Limits, Response, decode_bytes_within};
 use url::Url;
 
 use super::{Stored, response};
+use crate::crawl::MAX_RECORD;
 
-/// Of a larger WARC record nothing is read, whatever `--max-body` is.
-const MAX_RECORD: u64 = 256 << 20;
 /// What a record may have beside a body: its head, and the sizes of chunks.
 const RECORD_ROOM: u64 = 1 << 20;
 /// Characters that are told of an address that is none.
