@@ -16,10 +16,8 @@ else
     folder=$(mktemp -d)
     trap 'rm -rf "$folder"' EXIT
 fi
-[ -x "$folder/bin/python" ] || "${PYTHON:-python3}" -m venv "$folder"
+tests/prepare.sh "$folder"
 bin=$(cd "$folder/bin" && pwd)
-# pyspark comes as source of 400 MB: it is installed once.
-"$bin/pip" install --quiet "pytest>=8" scrapy numpy "pyarrow>=16" "pandas>=2.2" "brotli>=1.2" zstandard datafusion pyspark==4.3.0 ruff mypy
 "$bin/pip" install --quiet --force-reinstall --no-deps .
 if [ -z "${CRAWL_BINARY:-}" ] && [ -x ../target/release/crawl ]; then
     CRAWL_BINARY=$(cd ../target/release && pwd)/crawl

@@ -110,8 +110,24 @@ fn main() -> ExitCode {
     }
 }
 
+/// The cargo that runs this program.
 fn cargo() -> std::process::Command {
-    std::process::Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+    as_called_by_a_user(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+}
+
+/// A program without what `cargo run` says of this package in the environment: build scripts that ask for it (ring's)
+/// would run anew, and all that depends on them be compiled again.
+fn as_called_by_a_user(program: &str) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let of_a_package = |name: &str| {
+            ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|begin| name.starts_with(begin))
+        };
+        if name.to_str().is_some_and(of_a_package) {
+            command.env_remove(name);
+        }
+    }
+    command
 }
 
 /// The program itself, as new as its sources.
@@ -142,7 +158,7 @@ const fn fuzz_timeout(seconds: u64) -> &'static str {
 fn fuzz(seconds: u64, seed: u64) -> anyhow::Result<()> {
     let nightly = |args: &[&str]| {
         // As a user would call it: the toolchain of this program stands in the environment.
-        let mut command = std::process::Command::new("cargo");
+        let mut command = as_called_by_a_user("cargo");
         command
             .args(["+nightly", "fuzz"])
             .args(args)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -138,7 +138,7 @@ impl Sources {
     /// are no planted bug.
     fn fails(&self, mutant: &Mutant, only: &str) -> Result<Option<String>> {
         let cargo = |args: &[&str]| {
-            let mut command = Command::new(env!("CARGO"));
+            let mut command = crate::as_called_by_a_user(env!("CARGO"));
             command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
             // Most of the crate that is changed is as it was.
             command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
