@@ -27,8 +27,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        // A damaged index is an error that says so, and no fault of the program.
-        if !hapax_index::is_guarded() {
+        // A damaged index or frontier is an error that says so, and no fault of the program.
+        if !hapax_index::is_guarded() && !hapax_frontier::is_guarded() {
             told(info);
         }
     }));

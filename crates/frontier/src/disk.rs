@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, ReadableTableMetadata,
@@ -10,6 +11,7 @@ use redb::{
 
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
+use crate::guard::guarded;
 use crate::host::{class_of, host_hash, number_of, sequence};
 use crate::{Entry, UrlKey};
 
@@ -76,8 +78,22 @@ pub(crate) type Row = (u64, Option<Entry>);
 
 #[derive(Debug)]
 pub(crate) struct Disk {
-    db: Database,
+    /// Until it is dropped.
+    db: Option<Database>,
     path: PathBuf,
+    /// It has panicked: what it holds of itself is unknown.
+    broken: AtomicBool,
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let db = self.db.take();
+        if self.broken.load(Relaxed) {
+            std::mem::forget(db);
+        } else {
+            let _ = guarded(|| drop(db));
+        }
+    }
 }
 
 impl Disk {
@@ -100,16 +116,24 @@ impl Disk {
                 std::fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(error)?;
             }
         }
+        if std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0) {
+            // Taken for a new one, it would be one in which nothing was ever fetched.
+            return Err(Error::Damaged {
+                path: path.to_owned(),
+                what: "it is empty: put it back from a copy, or remove it, and the crawl begins again at the seeds".into(),
+            });
+        }
         Self::create(path)
     }
 
     fn create(path: &Path) -> Result<Self> {
-        let db =
-            Database::builder().set_cache_size(CACHE_BYTES).create(path).map_err(|e| match e {
-                DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
-                other => translate(path, other.into()),
-            })?;
-        let disk = Self { db, path: path.to_owned() };
+        let open = || Database::builder().set_cache_size(CACHE_BYTES).create(path);
+        let damaged = |what| Error::Damaged { path: path.to_owned(), what };
+        let db = guarded(open).map_err(damaged)?.map_err(|e| match e {
+            DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
+            other => translate(path, other.into()),
+        })?;
+        let disk = Self { db: Some(db), path: path.to_owned(), broken: AtomicBool::new(false) };
         disk.check_version()?;
         Ok(disk)
     }
@@ -298,14 +322,17 @@ impl Disk {
     /// # Complexity
     /// Reads the file whole.
     pub(crate) fn verify(&mut self) -> Result<()> {
-        match self.db.check_integrity() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::Damaged {
+        let mut db = self.db.take();
+        let done = self.guarded(|| db.as_mut().map(Database::check_integrity));
+        self.db = db;
+        match done? {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(error)) => Err(translate(&self.path, error.into())),
+            Some(Ok(false)) | None => Err(Error::Damaged {
                 path: self.path.clone(),
                 what: "pages do not match their checksums; it was repaired as far as it can be"
                     .into(),
             }),
-            Err(error) => Err(translate(&self.path, error.into())),
         }
     }
 
@@ -358,30 +385,45 @@ impl Disk {
     /// Commits wait for as long as this lives.
     #[cfg(test)]
     pub(crate) fn hold(&self) -> redb::WriteTransaction {
-        self.db.begin_write().unwrap()
+        self.db.as_ref().unwrap().begin_write().unwrap()
     }
 
     fn read<T>(
         &self,
         work: impl FnOnce(&redb::ReadTransaction) -> std::result::Result<T, redb::Error>,
     ) -> Result<T> {
-        let run = || work(&self.db.begin_read()?);
-        run().map_err(|error| translate(&self.path, error))
+        self.with(|db| work(&db.begin_read()?))
     }
 
     fn write(
         &self,
         work: impl FnOnce(&redb::WriteTransaction) -> std::result::Result<(), redb::Error>,
     ) -> Result<()> {
-        let run = || -> std::result::Result<(), redb::Error> {
-            let mut txn = self.db.begin_write()?;
+        self.with(|db| {
+            let mut txn = db.begin_write()?;
             // One more sync a commit, and an open after a kill reads no more than any other.
             txn.set_quick_repair(true);
             work(&txn)?;
             txn.commit()?;
             Ok(())
+        })
+    }
+
+    fn with<T>(
+        &self,
+        work: impl FnOnce(&Database) -> std::result::Result<T, redb::Error>,
+    ) -> Result<T> {
+        let Some(db) = self.db.as_ref().filter(|_| !self.broken.load(Relaxed)) else {
+            return Err(Error::Poisoned);
         };
-        run().map_err(|error| translate(&self.path, error))
+        self.guarded(|| work(db))?.map_err(|error| translate(&self.path, error))
+    }
+
+    fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        guarded(work).map_err(|what| {
+            self.broken.store(true, Relaxed);
+            Error::Damaged { path: self.path.clone(), what }
+        })
     }
 }
 

@@ -573,5 +573,7 @@ impl Frontier for DiskFrontier {
 }
 
 #[cfg(test)]
+mod damage_tests;
+#[cfg(test)]
 #[path = "frontier_tests.rs"]
 mod tests;

@@ -1,0 +1,62 @@
+use super::tests::{entry, open};
+use super::*;
+
+/// A frontier of some hosts, closed.
+fn written(folder: &Path) -> std::path::PathBuf {
+    let frontier = open(folder, 0);
+    for i in 0..2000 {
+        frontier.push(entry(&format!("http://host-{}.example/{i}", i % 50))).unwrap();
+    }
+    frontier.commit(b"{}").unwrap();
+    folder.join(FILE)
+}
+
+#[test]
+fn an_empty_file_is_no_new_frontier() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path());
+    std::fs::write(file, b"").unwrap();
+    let opened = DiskFrontier::open(folder.path(), Options::default());
+    assert!(matches!(opened, Err(Error::Damaged { .. })), "{opened:?}");
+}
+
+#[test]
+fn whatever_is_damaged_is_an_error_and_no_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path());
+    let whole = std::fs::read(&file).unwrap();
+    let (mut seed, mut damaged) = (7u64, 0);
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (seed >> 33) as usize % below
+    };
+    for trial in 0..60 {
+        let mut bytes = whole.clone();
+        let length = [1, 64, 4096, whole.len() / 3][trial % 4];
+        let start = random(bytes.len() - length);
+        bytes[start..start + length].iter_mut().for_each(|byte| *byte = random(256) as u8);
+        if trial % 10 == 9 {
+            bytes.truncate(start);
+        }
+        std::fs::write(&file, &bytes).unwrap();
+        let verified = DiskFrontier::verify(folder.path());
+        // What follows happens without a check too.
+        std::fs::write(&file, &bytes).unwrap();
+        let Ok(frontier) = DiskFrontier::open(folder.path(), Options::default()) else {
+            damaged += 1;
+            assert!(verified.is_err(), "trial {trial}: it opens no more, and all was well");
+            continue;
+        };
+        let mut leases = 0;
+        while let Ok(Next::Lease(lease)) = frontier.next(Instant::now()) {
+            frontier.done(&lease, Duration::ZERO, Instant::now());
+            leases += 1;
+            if leases > 100 {
+                break;
+            }
+        }
+        let _ = frontier.commit(b"{}");
+        damaged += u32::from(verified.is_err());
+    }
+    assert!(damaged > 20, "{damaged}");
+}

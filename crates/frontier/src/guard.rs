@@ -1,0 +1,44 @@
+//! Panics of the embedded database on a damaged file, as errors.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+thread_local! {
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread becomes an [`Error::Damaged`](crate::Error::Damaged): a program's panic hook need
+/// not tell of it then.
+#[must_use]
+pub fn is_guarded() -> bool {
+    GUARDED.get()
+}
+
+/// Does what may meet a damaged file: redb takes what its pages say for true, and panics where that cannot be. The error
+/// is what the panic said.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let before = GUARDED.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    GUARDED.set(before);
+    done.map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
+        format!("it cannot be read ({said}): put it back from a copy, or remove the folder, and the crawl begins again at the seeds")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_that_says_what_it_said() {
+        assert_eq!(guarded(|| 7), Ok(7));
+        assert!(
+            guarded(|| assert!(!is_guarded(), "of this test"))
+                .unwrap_err()
+                .contains("of this test")
+        );
+        assert!(!is_guarded());
+    }
+}
