@@ -114,7 +114,7 @@ pub struct Policy {
     /// Below so many tokens, two documents of one site are mostly template: they are different if
     /// their numbers conflict. Default 200.
     pub template_tokens: u32,
-    /// Smallest similarity for those that share no name. Default 0.85.
+    /// Smallest similarity for those that share no name, and for such of two sites that have names. Default 0.85.
     pub similarity_template: f64,
     /// Below so many tokens, [`similarity_name`](Self::similarity_name) holds for two documents of
     /// one site that share no name, or whose first names differ in numbers alone ([`name_hash`]);
@@ -172,6 +172,9 @@ pub enum Rule {
     Numbers,
     /// They are of one site and call themselves differently: [`Policy::similarity_name`].
     Name,
+    /// They are of two sites, fairly short, and call themselves differently, as two pages of a template of which
+    /// the one lies on a mirror: [`Policy::similarity_template`].
+    OtherPage,
     /// They are of one site, and their first names differ in numbers alone ([`name_hash`]): the same.
     NumberedName,
 }
@@ -187,6 +190,7 @@ impl Rule {
             Self::Template => "fairly short, one site, no name in common",
             Self::Numbers => "fairly short, one site, other numbers",
             Self::Name => "one site, other names",
+            Self::OtherPage => "fairly short, two sites, other names",
             Self::NumberedName => "one site, another number in the name",
         }
     }
@@ -247,6 +251,9 @@ impl Policy {
             }
         } else {
             rules.push((Rule::OtherSite, self.similarity));
+            if tokens < self.template_tokens && named_differently(a.names, b.names) {
+                rules.push((Rule::OtherPage, self.similarity_template));
+            }
         }
         if tokens < self.short_tokens {
             rules.push((Rule::Short, self.similarity_short));
@@ -412,6 +419,20 @@ mod tests {
         let papers = Policy { hamming_only: true, ..Policy::default() };
         let (one, other) = (side(30, 1, [5, 6]), side(30, 1, [7, 8]));
         assert!(papers.confirm(Level::Text, 0, one, other).is_some(), "by distance alone");
+    }
+
+    #[test]
+    fn a_short_page_of_another_site_under_another_name_must_be_very_like() {
+        let policy = Policy::default();
+        let asked =
+            |tokens, names| policy.threshold(side(tokens, 1, [5, 6]), side(tokens, 2, names));
+        assert_eq!(asked(199, [7, 8]), policy.similarity_template);
+        assert_eq!(asked(200, [7, 8]), policy.similarity);
+        assert_eq!(
+            [asked(199, [7, 6]), asked(199, [0, 0])],
+            [policy.similarity; 2],
+            "one name, or none"
+        );
     }
 
     #[test]

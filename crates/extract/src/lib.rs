@@ -49,6 +49,7 @@ mod title;
 mod tokens;
 mod traditional;
 mod trees;
+mod version;
 mod words;
 mod wrap;
 

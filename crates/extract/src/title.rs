@@ -10,6 +10,7 @@ use crate::blocks::{Page, RawBlock};
 use crate::content::{Choice, Reason};
 use crate::lang::is_cjk;
 use crate::tokens::for_each_token;
+use crate::version::without_version;
 
 /// Bytes of a heading, far above any that is one.
 pub(crate) const MAX_HEADING: usize = 16_384;
@@ -92,11 +93,11 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
-/// A name's tokens, hashed, and those with 0 for each run of digits: spacing, case, punctuation and the
-/// number of a section do not matter.
+/// A name's tokens, hashed, and those with 0 for each run of digits: spacing, case, punctuation, the number of a
+/// section and words of a version for printers do not matter.
 fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
     let (mut tokens, mut masked) = (String::new(), String::new());
-    for_each_token(without_section(text), |token| {
+    for_each_token(without_version(without_section(text)), |token| {
         tokens.push_str(token);
         tokens.push(' ');
         // `1,000` is one number and two tokens.
