@@ -297,7 +297,10 @@ fn what_the_readers_of_a_log_cannot_use_is_damage() {
         write(&path, text.replacen(from, to, 1));
     };
     type Damage<'a> = (&'a str, &'a dyn Fn(&Path));
-    let breaks: [Damage<'_>; 5] = [
+    let breaks: [Damage<'_>; 7] = [
+        // Readers can use it, but it is not what was written.
+        ("discarded", &|data| swap(data, "discarded.jsonl", "\"distance\":0", "\"distance\":1")),
+        ("skipped", &|data| swap(data, "skipped.jsonl", "\"time\":\"2", "\"time\":\"3")),
         ("discarded", &|data| swap(data, "discarded.jsonl", "\"exact\"", "\"exatt\"")),
         ("discarded", &|data| swap(data, "discarded.jsonl", "/copy\"", "/cope\"")),
         ("decisions", &|data| swap(data, "decisions.jsonl", "\"restore\"", "\"restorf\"")),

@@ -240,3 +240,45 @@ fn what_links_only_a_crawl_was_given_leaves_nothing_out_of_stored_pages() {
     assert!(bench.run(&["search", "one"]).contains("One"));
     assert!(bench.data().join("pages").is_dir());
 }
+
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_between_two_pages_and_the_same_command_goes_on() {
+    use std::io::Write;
+    let bench = Bench::new();
+    let lines: Vec<String> = (0..40)
+        .map(|i| {
+            let text = prose(100 + i, 12);
+            format!("{}\n", serde_json::json!({"url": format!("http://a.example/{i}"), "html": format!("<p>{text}</p>")}))
+        })
+        .collect();
+    let mut child = crawl()
+        .args(["pages", "-", "--data"])
+        .arg(bench.data())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(lines[..20].concat().as_bytes()).unwrap();
+    // From here on it listens.
+    while !bench.data().join("crawl.toml").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    // It may have left already.
+    let _ = input.write_all(lines[20..].concat().as_bytes());
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 3, "{}", said(&output));
+    assert!(said(&output).contains("interrupted"), "{}", said(&output));
+    assert!(bench.summary()["pages"]["indexed"].as_u64().unwrap() < 40);
+    let all = bench.path("all.jsonl");
+    write(&all, lines.concat());
+    assert_eq!(code(&pages(&bench, &[&all], &[])), 0);
+    assert_eq!(bench.summary()["pages"]["indexed"], 40);
+    bench.run(&["check"]);
+}

@@ -35,6 +35,8 @@ mod explain;
 mod duplicates;
 // What was decided about it, and decided again.
 mod decided;
+// What is forgotten, and who stands in its place.
+mod forgotten;
 // Which page stands for another one now, and figures that agree.
 mod figures;
 mod standing;

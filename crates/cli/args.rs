@@ -198,7 +198,7 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: DataDirs,
     },
-    /// Hold archives, stores and index against their checksums, logs line by line, and all against each other
+    /// Hold archives, stores, index and logs against their checksums, and all against each other
     #[command(after_help = "Examples:\n  crawl check\n  crawl check --json --data crawl-data")]
     Check {
         /// One JSON object
@@ -460,7 +460,7 @@ pub(crate) struct ExportArgs {
     /// A file, or a folder for Markdown [default: stdout]
     #[arg(short, long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Only this host
+    /// Only this host; without a port, at all of its ports
     #[arg(long)]
     pub(crate) host: Option<String>,
     /// Only this language, such as zh

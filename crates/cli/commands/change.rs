@@ -1,5 +1,6 @@
 //! `crawl duplicates restore` and `keep`, `crawl forget`: what changes, by the crawl at work or alone.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::crawl::{Committer, Parts, Stats};
 use crate::data::{DataDir, must_exist, saved};
 use crate::duplicates::{Answer, Heads, Request, Row, Rows, submit, tables};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
-use crate::output::{self, counted, escape, line, number};
+use crate::output::{self, counted, escape, line, number, shell_path};
 use crate::settings::Settings;
 
 /// Opens the stores of a data directory that nobody works on; `None` if somebody does.
@@ -206,8 +207,13 @@ pub(super) fn keep(page: &str, data: &Path, quiet: bool) -> Result<u8> {
     let rows = Rows::open(data)?;
     let (_, entry) = rows.find(page)?;
     let answer = change(data, &Request::Keep { ids: vec![entry.id] })?;
-    let done =
-        format!("{} kept now in the place of {}", number(answer.done), line(&entry.of.url, 150));
+    let other = line(&entry.of.url, 150);
+    let back = shell_path(Path::new(&other));
+    let done = format!(
+        "{} kept now in the place of {other}; the way back: crawl duplicates keep {back} --data {}",
+        number(answer.done),
+        shell_path(data)
+    );
     told(&answer, &done, quiet)
 }
 
@@ -225,7 +231,11 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         }
     }
     let answer = match url {
-        None => change(data, &Request::Forget { url_or_host: host(what)? })?,
+        None => {
+            let host = host(what)?;
+            has_no_other_port(data, &host)?;
+            change(data, &Request::Forget { url_or_host: host })?
+        }
         Some(url) => {
             let limits = saved(data)?.unwrap_or_default().settings.url_limits()?;
             // As the crawl writes it now, and as it did before it had --sort-query. Never sorted where
@@ -247,6 +257,42 @@ pub(super) fn forget(what: &str, data: &Path, quiet: bool) -> Result<u8> {
         ),
     };
     told(&answer, &done, quiet)
+}
+
+/// # Errors
+/// No page is of this host, but some are of the same name at other ports: what is forgotten is never fetched, and there
+/// is no way back.
+fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
+    let name = |url: &Url| url.host_str().map(str::to_owned);
+    let wanted = Url::parse(&format!("http://{host}/")).ok().and_then(|url| name(&url));
+    let Some((store, _)) = read_only(data, Policy::default(), Recipe::default().name())? else {
+        return Ok(());
+    };
+    let mut others: BTreeMap<String, u64> = BTreeMap::new();
+    for record in store.snapshot().records() {
+        let key = record?.key;
+        let Some(url) = std::str::from_utf8(&key).ok().and_then(|key| Url::parse(key).ok()) else {
+            continue;
+        };
+        let found = hapax_frontier::host_key(&url);
+        // Without a port, http and https are meant.
+        if found.strip_suffix(":443").unwrap_or(&found) == host || found == host {
+            return Ok(());
+        }
+        if name(&url) == wanted {
+            *others.entry(found).or_default() += 1;
+        }
+    }
+    if others.is_empty() {
+        return Ok(());
+    }
+    let others: Vec<String> = others
+        .iter()
+        .map(|(host, pages)| format!("{host} ({})", counted(*pages, "page")))
+        .collect();
+    let what =
+        format!("no page of {host} is here, but of {}: name one of these", others.join(", "));
+    Err(coded(USAGE, what))
 }
 
 /// A host as the logs write it: with its port.

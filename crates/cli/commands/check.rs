@@ -70,7 +70,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             }
             match serde_json::from_slice(&store.payload()) {
                 Ok(position) => {
-                    skipped = Some(skipped_length(&position));
+                    skipped = Some(committed_of(&position, "skipped"));
                     let file = number_in(&position, "warc_file");
                     // Numbered from 1.
                     written = Some((file.max(1), number_in(&position, "warc_length")));
@@ -112,7 +112,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data)),
             Err(error) => Err(error.into()),
             Ok(frontier) => check_frontier(&frontier).map(|(says, length)| {
-                skipped = skipped.map(|other: u64| other.max(length));
+                skipped = skipped.map(|other: Lines| other.max(length));
                 says
             }),
         };
@@ -120,7 +120,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     } else if let Ok(payload) = std::fs::read(frontier.join("payload")) {
         // A worker's in a cluster, which keeps its positions alone.
         let position = serde_json::from_slice(&payload).unwrap_or_default();
-        skipped = skipped.map(|other: u64| other.max(skipped_length(&position)));
+        skipped = skipped.map(|other: Lines| other.max(committed_of(&position, "skipped")));
     } else if saved.is_some_and(|saved| !saved.seeds.is_empty()) && written.is_some() {
         let what = "it is missing: the next run begins again at the seeds, and fetches what it knows once more";
         parts.push(Part { name: "frontier", result: Err(coded(DAMAGED, what)) });
@@ -133,9 +133,9 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         });
         parts.push(Part { name: "summary", result });
     }
-    if let Some(length) = skipped {
+    if let Some(committed) = skipped {
         let is_right = |line: &[u8]| Ok(serde_json::from_slice::<Skipped<'_>>(line).is_ok());
-        let result = check_log(&data.join("skipped.jsonl"), length, is_right);
+        let result = check_log(&data.join("skipped.jsonl"), committed, is_right);
         parts.push(Part { name: "skipped", result });
     }
     report(&parts, json)
@@ -175,8 +175,8 @@ fn report(parts: &[Part], json: bool) -> Result<u8> {
     Ok(code.map_or(COMPLETE, |code| if code == COMPLETE { DAMAGED } else { code }))
 }
 
-/// What a frontier holds, and how long it says that skipped.jsonl is.
-fn check_frontier(frontier: &DiskFrontier) -> Result<(String, u64)> {
+/// What a frontier holds, and how much it says is committed of skipped.jsonl.
+fn check_frontier(frontier: &DiskFrontier) -> Result<(String, Lines)> {
     let payload = frontier.payload()?;
     let position = match payload.is_empty() {
         true => Value::Null,
@@ -186,11 +186,14 @@ fn check_frontier(frontier: &DiskFrontier) -> Result<(String, u64)> {
     let counts = frontier.counts();
     let says =
         format!("{}, {} of them queued", counted(counts.known, "URL"), number(counts.queued));
-    Ok((says, skipped_length(&position)))
+    Ok((says, committed_of(&position, "skipped")))
 }
 
-fn skipped_length(position: &Value) -> u64 {
-    number_in(position, "skipped")
+/// What is committed of a log: how many bytes, and their CRC-32 if it is known.
+type Lines = (u64, Option<u64>);
+
+fn committed_of(position: &Value, log: &str) -> Lines {
+    (number_in(position, log), position[format!("{log}_sum")].as_u64())
 }
 
 fn number_in(position: &Value, name: &str) -> u64 {
@@ -211,13 +214,13 @@ fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Part> {
     let mut parts = vec![
         Part {
             name: "discarded",
-            result: check_log(&log("discarded"), said("discarded"), discarded).and_then(|says| {
-                check_numbers(&log("discarded"), said("discarded"), store).map(|()| says)
+            result: check_numbers(&log("discarded"), said("discarded"), store).and_then(|()| {
+                check_log(&log("discarded"), committed_of(position, "discarded"), discarded)
             }),
         },
         Part {
             name: "decisions",
-            result: check_log(&log("decisions"), said("decisions"), decided),
+            result: check_log(&log("decisions"), committed_of(position, "decisions"), decided),
         },
     ];
     if said("warc_length") > 0 {
@@ -282,8 +285,13 @@ fn check_numbers(path: &Path, length: u64, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// Whether every line up to `length` is whole, and what its readers can read.
-fn check_log(path: &Path, length: u64, is_right: impl Fn(&[u8]) -> Result<bool>) -> Result<String> {
+/// Whether every committed line is whole, what its readers can read, and as it was written.
+fn check_log(
+    path: &Path,
+    committed: Lines,
+    is_right: impl Fn(&[u8]) -> Result<bool>,
+) -> Result<String> {
+    let (length, sum) = committed;
     let wrong = |what: String| coded(DAMAGED, format!("{}: {what}", path.display()));
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound && length == 0 => {
@@ -300,11 +308,18 @@ fn check_log(path: &Path, length: u64, is_right: impl Fn(&[u8]) -> Result<bool>)
     }
     let mut input = BufReader::new(file.take(length));
     let (mut line, mut lines) = (Vec::new(), 0u64);
+    let mut found = crc32fast::Hasher::new();
     loop {
         line.clear();
         if (&mut input).take(MAX_LINE).read_until(b'\n', &mut line)? == 0 {
+            if sum.is_some_and(|sum| sum != u64::from(found.finalize())) {
+                return Err(wrong(
+                    "something in it was changed: its checksum is another one".to_owned(),
+                ));
+            }
             return Ok(counted(lines, "line"));
         }
+        found.update(&line);
         lines += 1;
         if !line.ends_with(b"\n") || !is_right(&line)? {
             return Err(wrong(format!("line {lines} cannot be read")));

@@ -109,9 +109,10 @@ fn open(path: &Path, url: Option<&String>, recipe: Recipe) -> Result<Page> {
     let kind = page_kind(path, &bytes).map_err(|why| coded(BAD_INPUT, format!("{name}: {why}")))?;
     let document = kind.read(url.as_ref().unwrap_or(&stand_in()?), None, &bytes);
     let evidence = Evidence::of(&document, recipe);
-    let site = site_of(url.as_ref(), name.as_bytes());
     let file = || Url::from_file_path(std::path::absolute(path).ok()?).ok();
     let address = url.or_else(|| file().filter(|_| path != Path::new("-")));
+    // As `crawl pages` does: files are of one site.
+    let site = site_of(address.as_ref(), name.as_bytes());
     Ok(Page { name, bytes: bytes.len(), document, evidence, address, site, recipe })
 }
 

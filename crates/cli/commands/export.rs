@@ -12,7 +12,7 @@ use super::duplicates::cell;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::data::unwritable;
-use crate::duplicates::Rows;
+use crate::duplicates::{Rows, is_of_host};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
 
@@ -25,15 +25,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
         let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));
-        let is_wanted = |host: String, wanted: &str| {
-            host.eq_ignore_ascii_case(wanted)
-                || host.strip_suffix(":443").is_some_and(|host| host.eq_ignore_ascii_case(wanted))
-        };
         args.language.as_ref().is_none_or(|language| *language == page.language)
             && args
                 .host
                 .as_ref()
-                .is_none_or(|wanted| host().is_ok_and(|host| is_wanted(host, wanted)))
+                .is_none_or(|wanted| host().is_ok_and(|host| is_of_host(&host, wanted)))
     };
     let (mut failure, mut any) = (None, false);
     let mut each = |write: &mut dyn FnMut(&StoredPage, u64) -> Result<()>| -> Result<()> {

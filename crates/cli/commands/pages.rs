@@ -5,6 +5,7 @@ mod revisits;
 
 use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,7 +22,7 @@ use super::stored_kind::{StoredKind, stored_kind};
 use crate::args::Common;
 use crate::crawl::{
     Committer, Outcome, PageWork, Parts, Rules, RunLimits, Stats, Stop, Summary, Unread,
-    check_settings, read_response, way_on,
+    check_settings, interrupted, read_response, way_on,
 };
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
@@ -48,6 +49,7 @@ pub(super) fn run(
     let settings = settings.or(saved.settings);
     check_settings(&settings, &[])?;
     let data = DataDir::open(root)?;
+    let interrupted = interrupted()?;
     // Text work is all that is done here, whatever a crawl beside it was told.
     let kept = Settings { links_only: None, ..settings.clone() };
     let parts = Parts {
@@ -71,6 +73,7 @@ pub(super) fn run(
         fetched: settings.limits()?,
         rules: Rules::new(&settings, &[])?,
         ends,
+        interrupted,
         stats: Arc::clone(&stats),
         stopped: None,
         archives: Vec::new(),
@@ -160,8 +163,9 @@ struct Line {
     fetched: hapax_fetch::Limits,
     rules: Rules,
     ends: RunLimits,
+    interrupted: Arc<AtomicBool>,
     stats: Arc<Stats>,
-    /// A limit of the run is reached.
+    /// A limit of the run is reached, or somebody asked it to end.
     stopped: Option<Stop>,
     /// What was read and can be read again.
     archives: Vec<Source>,
@@ -433,10 +437,13 @@ impl Line {
         Ok(self.committer.store().id_of(url.as_str().as_bytes())?.is_some())
     }
 
-    /// Whether a limit has ended the run, or one of time or disk does so now.
+    /// Whether something has ended the run, or a limit of time or disk or a signal does so now.
     fn is_full(&mut self) -> Result<bool> {
         if self.stopped.is_none() {
             self.stopped = self.ends.reached(0).filter(|stop| !stop.is_of_pages());
+        }
+        if self.stopped.is_none() && self.interrupted.load(Relaxed) {
+            self.stopped = Some(Stop::Signal);
         }
         Ok(self.stopped.is_some())
     }

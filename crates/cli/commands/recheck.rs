@@ -88,7 +88,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             .filter(|change| change.of.is_none() || change.is_for_another())
             .filter_map(|change| by_url.get(&*String::from_utf8_lossy(&change.record.key)).copied())
             .collect();
-        committer.decides_by(asked.policy()?.distance);
+        committer.decides_by(asked.policy()?);
         // What takes the place of a duplicate comes first: another may be discarded for it.
         let answer = committer.apply(&Request::Restore { ids }, "recheck")?;
         not = answer.not;

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use anyhow::Result;
-use hapax_dedup::{Neighbour, Record};
+use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_fetch::warc::format_time;
 use hapax_frontier::host_key;
 use hapax_index::{Page, StoredPage};
@@ -238,7 +238,8 @@ impl Committer {
         Ok(Ok(()))
     }
 
-    /// Of a page's copies, the best one that can takes its place.
+    /// Of a page's copies, the best one that can takes its place: one of equal text, for which all others stay what
+    /// they are, or else the best of the others. Those that are no duplicates of that one are restored.
     pub(super) fn best_copy_instead(
         &mut self,
         rows: &Rows,
@@ -250,16 +251,39 @@ impl Committer {
         for row in copies {
             let entry = rows.entry(&row)?;
             if entry.kind != "alias" && !self.decisions.forgotten(&entry.url, rows.host(&row)) {
-                ranked.push((Rank::of(&entry), row.id));
+                let is_equal = entry.kind == "exact";
+                ranked.push((is_equal, Rank::of(&entry), row.id, entry));
             }
         }
-        ranked.sort_by(|a, b| b.0.cmp(&a.0));
-        for (_, row) in ranked {
+        ranked.sort_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
+        let mut ranked = ranked.into_iter();
+        while let Some((is_equal, _, row, heir)) = ranked.next() {
             if self.keep_instead(rows, texts, row, by)?.is_ok() {
+                for (_, _, row, other) in ranked.filter(|_| !is_equal) {
+                    if !self.is_copy_of(&other, &heir)? {
+                        // It was like the page that is gone, and not like this one.
+                        let _ = self.restore(rows, texts, row, by)?;
+                    }
+                }
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Whether the policy takes one page for a duplicate of another, wherever it was met.
+    fn is_copy_of(&self, one: &Discarded, other: &Discarded) -> Result<bool> {
+        let record = |entry: &Discarded| match self.store.id_of(entry.own_key())? {
+            Some(id) => self.store.record(id),
+            None => Ok(None),
+        };
+        let (Some(one), Some(other)) = (record(one)?, record(other)?) else { return Ok(true) };
+        let is_equal = one.digest.is_some() && one.digest == other.digest;
+        let level = if is_equal { Level::Text } else { Level::Hamming };
+        let fingerprints = [one.fingerprint, other.fingerprint];
+        let sides = [one.document(), other.document()];
+        let sides = [sides[0].side(), sides[1].side()];
+        Ok(self.policy.neighbour(other.id, (level, None), fingerprints, sides).is_some())
     }
 
     /// The page of a row is another one from here on.
@@ -277,8 +301,8 @@ impl Committer {
     }
 
     /// What the log says of pages that are discarded from here on.
-    pub(crate) const fn decides_by(&mut self, distance: u32) {
-        self.threshold = distance;
+    pub(crate) const fn decides_by(&mut self, policy: Policy) {
+        self.policy = policy;
     }
 
     /// A page that was kept is discarded for another one, by thresholds given later.
@@ -335,7 +359,7 @@ impl Committer {
         let level = match near {
             Some(near) => near.level.name(),
             None if exact => "text",
-            None if distance <= self.threshold => "hamming",
+            None if distance <= self.policy.distance => "hamming",
             None => "sketch",
         };
         let similarity = match (&record.sketch, &of.sketch) {
@@ -359,7 +383,7 @@ impl Committer {
             fingerprint: Some(record.fingerprint.to_string()),
             of_fingerprint: Some(of.fingerprint.to_string()),
             distance: Some(distance),
-            threshold: Some(self.threshold),
+            threshold: Some(self.policy.distance),
             similarity,
             similarity_threshold: near.and_then(|near| near.similarity_threshold),
             level: Some(level.to_owned()),

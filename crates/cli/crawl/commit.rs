@@ -17,7 +17,7 @@ use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
 
 use super::intact;
-use super::log::{Log, Skipped};
+use super::log::{Committed, Log, Skipped};
 use super::page::PageWork;
 use super::positions::{PagePosition, SkipPosition, read_position};
 use super::received::Received;
@@ -94,7 +94,7 @@ pub(crate) struct Committer {
     /// The archive's end, also while this job writes none: a length of 0 would empty it.
     archived: (u32, u64),
     archive_name: u64,
-    skipped_elsewhere: u64,
+    skipped_elsewhere: Committed,
     /// Where seeds moved to, earlier runs included.
     pub(super) moved_seeds: Vec<String>,
     /// Nothing is left to do, as far as the last commit knew.
@@ -112,7 +112,7 @@ pub(crate) struct Committer {
     pub(super) seed_fetched: Option<bool>,
     /// Of which pages were fetched in the last group, and how many ever.
     hosts: Vec<(String, u64)>,
-    pub(super) threshold: u32,
+    pub(super) policy: hapax_dedup::Policy,
     pub(super) recipe: Recipe,
     before: Duration,
     started: Instant,
@@ -206,14 +206,18 @@ impl Committer {
             None
         };
         let known = intact::knows_skipped(data, frontier.as_deref(), store.payload().is_empty())?;
-        let skipped_length = known.then(|| skips.skipped.max(pages.skipped));
+        let elsewhere = Committed { length: pages.skipped, sum: pages.skipped_sum };
+        let skipped =
+            Committed { length: skips.skipped, sum: skips.skipped_sum }.or_longer(elsewhere);
+        let discarded = Committed { length: pages.discarded, sum: pages.discarded_sum };
+        let decisions = Committed { length: pages.decisions, sum: pages.decisions_sum };
         let committer = Self {
             store,
             index,
             warc,
-            discarded: Log::open(&data.discarded(), Some(pages.discarded))?,
-            skipped: Log::open(&data.skipped(), skipped_length)?,
-            decided: Log::open(&data.root().join("decisions.jsonl"), Some(pages.decisions))?,
+            discarded: Log::open(&data.discarded(), Some(discarded))?,
+            skipped: Log::open(&data.skipped(), known.then_some(skipped))?,
+            decided: Log::open(&data.root().join("decisions.jsonl"), Some(decisions))?,
             // Read after the log was cut back.
             decisions: Decisions::read(data.root())?,
             shared: None,
@@ -233,7 +237,7 @@ impl Committer {
             earlier: Searcher::open(&data.index(), jieba).ok(),
             archived: (pages.warc_file, pages.warc_length),
             archive_name: archive,
-            skipped_elsewhere: pages.skipped,
+            skipped_elsewhere: elsewhere,
             moved_seeds: skips.moved_seeds,
             finished: skips.finished,
             recrawl: skips.recrawl,
@@ -243,7 +247,7 @@ impl Committer {
             rules: skips.rules,
             seed_fetched: skips.seed_fetched,
             hosts: pages.hosts,
-            threshold: parts.policy.distance,
+            policy: parts.policy,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
             started: Instant::now(),
@@ -448,13 +452,16 @@ impl Committer {
             self.archived = warc.sync().context("pages/")?;
         }
         (position.warc_file, position.warc_length) = self.archived;
-        position.discarded = self.discarded.sync().context("discarded.jsonl")?;
-        position.decisions = self.decided.sync().context("decisions.jsonl")?;
+        let discarded = self.discarded.sync().context("discarded.jsonl")?;
+        (position.discarded, position.discarded_sum) = (discarded.length, discarded.sum);
+        let decisions = self.decided.sync().context("decisions.jsonl")?;
+        (position.decisions, position.decisions_sum) = (decisions.length, decisions.sum);
         let skipped = self.skipped.sync().context("skipped.jsonl")?;
         if self.frontier.is_none() && self.skips {
             self.skipped_elsewhere = skipped;
         }
-        position.skipped = self.skipped_elsewhere;
+        (position.skipped, position.skipped_sum) =
+            (self.skipped_elsewhere.length, self.skipped_elsewhere.sum);
         if let Some(index) = &mut self.index {
             index.commit()?;
         }
@@ -479,7 +486,8 @@ impl Committer {
             });
             let recrawl = self.recrawl && !(finished && frontier.counts().queued == 0);
             let position = SkipPosition {
-                skipped,
+                skipped: skipped.length,
+                skipped_sum: skipped.sum,
                 counts: self.stats.skipped(),
                 elapsed_ms: u64::try_from(self.elapsed().as_millis()).unwrap_or(u64::MAX),
                 finished,

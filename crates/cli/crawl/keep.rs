@@ -130,7 +130,7 @@ impl Committer {
             fingerprint: Some(page.evidence.fingerprint.to_string()),
             of_fingerprint: Some(best.fingerprint.to_string()),
             distance: Some(best.distance),
-            threshold: Some(self.threshold),
+            threshold: Some(self.policy.distance),
             similarity: best.similarity.map(round),
             similarity_threshold: best.similarity_threshold,
             level: Some(best.level.name().to_owned()),

@@ -81,8 +81,22 @@ pub(crate) struct Skipped<'a> {
 #[derive(Debug)]
 pub(crate) struct Log {
     file: File,
-    length: u64,
+    committed: Committed,
     pending: Vec<u8>,
+}
+
+/// What of a log is committed: how many bytes, and their CRC-32 where all of them were written by who keeps it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Committed {
+    pub(super) length: u64,
+    pub(super) sum: Option<u32>,
+}
+
+impl Committed {
+    /// The longer one.
+    pub(super) const fn or_longer(self, other: Self) -> Self {
+        if other.length > self.length { other } else { self }
+    }
 }
 
 impl Log {
@@ -90,17 +104,21 @@ impl Log {
     ///
     /// # Errors
     /// If less is there than was committed: then nothing is written.
-    pub(crate) fn open(path: &Path, committed: Option<u64>) -> Result<Self> {
+    pub(super) fn open(path: &Path, committed: Option<Committed>) -> Result<Self> {
         let name = || path.display().to_string();
         let found = match std::fs::metadata(path) {
             Ok(meta) => meta.len(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
             Err(error) => return Err(error).with_context(name),
         };
-        let length = match committed {
-            Some(length) => length,
-            None => whole_lines(path, found).with_context(name)?,
+        let mut committed = match committed {
+            Some(committed) => committed,
+            None => Committed { length: whole_lines(path, found).with_context(name)?, sum: None },
         };
+        let length = committed.length;
+        if length == 0 {
+            committed.sum = Some(0);
+        }
         if found < length {
             let what = format!(
                 "{}: {found} of {length} bytes that were committed are there; put this file back from a copy \
@@ -125,7 +143,7 @@ impl Log {
             file.set_len(length).with_context(name)?;
         }
         file.seek(SeekFrom::Start(length)).with_context(name)?;
-        Ok(Self { file, length, pending: Vec::new() })
+        Ok(Self { file, committed, pending: Vec::new() })
     }
 
     pub(crate) fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -134,15 +152,20 @@ impl Log {
         Ok(())
     }
 
-    /// Writes and syncs what was appended; returns the new length.
-    pub(crate) fn sync(&mut self) -> io::Result<u64> {
+    /// Writes and syncs what was appended; returns how much is there now.
+    pub(super) fn sync(&mut self) -> io::Result<Committed> {
         if !self.pending.is_empty() {
             self.file.write_all(&self.pending)?;
             self.file.sync_data()?;
-            self.length += self.pending.len() as u64;
+            self.committed.length += self.pending.len() as u64;
+            self.committed.sum = self.committed.sum.map(|sum| {
+                let mut sum = crc32fast::Hasher::new_with_initial(sum);
+                sum.update(&self.pending);
+                sum.finalize()
+            });
             self.pending.clear();
         }
-        Ok(self.length)
+        Ok(self.committed)
     }
 }
 
@@ -170,6 +193,27 @@ fn whole_lines(path: &Path, length: u64) -> io::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sum_goes_on_where_the_last_run_left_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("skipped.jsonl");
+        let mut committed = Committed::default();
+        for run in 0..3 {
+            let mut log = Log::open(&path, Some(committed)).unwrap();
+            for line in 0..run + 2 {
+                log.append(&line).unwrap();
+                committed = log.sync().unwrap();
+            }
+            // Never committed: the next run cuts it off.
+            log.append(&"lost").unwrap();
+            log.sync().unwrap();
+        }
+        drop(Log::open(&path, Some(committed)).unwrap());
+        let bytes = std::fs::read(&path).unwrap();
+        let sum = Some(crc32fast::hash(&bytes));
+        assert_eq!(committed, Committed { length: bytes.len() as u64, sum });
+    }
 
     #[test]
     fn half_a_line_is_cut_off_however_long_it_is_and_whole_ones_stay() {

@@ -26,6 +26,7 @@ mod rules;
 mod run;
 mod seeds;
 mod shared;
+mod signals;
 mod sitemaps;
 mod stats;
 mod summary;
@@ -50,6 +51,7 @@ pub(crate) use shared::WITHOUT;
 #[cfg(feature = "cluster")]
 pub(crate) use shared::connect;
 pub(crate) use shared::url_of_key;
+pub(crate) use signals::interrupted;
 pub(crate) use stats::Stats;
 pub(crate) use summary::{Stop, Summary, print as print_summary, print_hosts, way_on};
 pub(crate) use texts::{MAX_RECORD, stored_page, stored_text};

@@ -16,12 +16,15 @@ pub(super) struct PagePosition {
     pub(super) warc_file: u32,
     pub(super) warc_length: u64,
     pub(super) discarded: u64,
+    pub(super) discarded_sum: Option<u32>,
     /// Length of skipped.jsonl after a job that has no frontier to keep it.
     pub(super) skipped: u64,
+    pub(super) skipped_sum: Option<u32>,
     pub(super) counts: PageCounts,
     /// What no other archive is called; in the ids of its records.
     pub(super) archive: u64,
     pub(super) decisions: u64,
+    pub(super) decisions_sum: Option<u32>,
     /// Pages that leave the index: done after this commit, and once more at open.
     pub(super) leaves_index: Vec<u64>,
     /// Hosts of which pages were fetched in the last group, and how many ever: the frontier keeps these counts, and
@@ -34,6 +37,7 @@ pub(super) struct PagePosition {
 #[serde(default)]
 pub(super) struct SkipPosition {
     pub(super) skipped: u64,
+    pub(super) skipped_sum: Option<u32>,
     pub(super) counts: BTreeMap<String, u64>,
     pub(super) elapsed_ms: u64,
     pub(super) finished: bool,

@@ -24,6 +24,7 @@ use super::received::Received;
 use super::robots::HostRules;
 use super::rules::{Rules, RunLimits};
 use super::shared::join;
+use super::signals::Signals;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
 use super::writer::Writer;
@@ -377,38 +378,4 @@ async fn schedule(
     tasks.abort_all();
     while tasks.join_next().await.is_some() {}
     Ok(stop)
-}
-
-/// Ctrl-C and SIGTERM.
-struct Signals {
-    #[cfg(unix)]
-    term: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    int: tokio::signal::unix::Signal,
-}
-
-impl Signals {
-    #[cfg(unix)]
-    fn new() -> Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
-    }
-
-    #[cfg(unix)]
-    async fn recv(&mut self) {
-        tokio::select! {
-            _ = self.term.recv() => {}
-            _ = self.int.recv() => {}
-        }
-    }
-
-    #[cfg(not(unix))]
-    fn new() -> Result<Self> {
-        Ok(Self {})
-    }
-
-    #[cfg(not(unix))]
-    async fn recv(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
 }

@@ -20,7 +20,7 @@ pub(crate) use counts::LogCounts;
 pub(crate) use decisions::{Action, Decision, Decisions, Forgotten};
 pub(crate) use diff::{Piece, deadline, diff};
 pub(crate) use filter::{Filter, KINDS, Order};
-pub(crate) use rows::{ALIAS, Row, Rows};
+pub(crate) use rows::{ALIAS, Row, Rows, is_of_host};
 pub(crate) use spool::{Answer, Request, Spool, submit};
 pub(crate) use standing::{Heads, Shown, tables};
 pub(crate) use texts::{Texts, reason};

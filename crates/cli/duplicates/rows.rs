@@ -71,6 +71,14 @@ pub(crate) struct Rows {
     pub(crate) decisions: Decisions,
 }
 
+/// Whether a host as logs name it, `name:port` or `name`, is one that somebody asks for: without a port, all of its
+/// ports are meant.
+pub(crate) fn is_of_host(known: &str, asked: &str) -> bool {
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = known.rsplit_once(':').filter(|(_, port)| is_port(port)).map(|(name, _)| name);
+    known.eq_ignore_ascii_case(asked) || name.is_some_and(|name| name.eq_ignore_ascii_case(asked))
+}
+
 impl Row {
     /// The kind, as the log writes it.
     pub(crate) fn kind_name(&self) -> &'static str {
@@ -263,11 +271,10 @@ impl Rows {
         self.hosts.get(number as usize).map_or("", String::as_str)
     }
 
-    /// The numbers of a host: one without a port is meant for http and https.
+    /// The numbers of a host: one without a port is meant for all of its ports.
     pub(crate) fn host_numbers(&self, host: &str) -> Vec<u32> {
-        let host = host.to_lowercase();
-        let names = [host.clone(), format!("{host}:443")];
-        names.iter().filter_map(|name| self.host_numbers.get(name)).copied().collect()
+        let hosts = self.hosts.iter().zip(0..);
+        hosts.filter(|(known, _)| is_of_host(known, host)).map(|(_, number)| number).collect()
     }
 
     /// All rows, in the order of the log.
@@ -494,6 +501,19 @@ fn hash(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_without_a_port_is_meant_with_all_of_its_ports() {
+        for known in ["a.example", "a.example:443", "a.example:8080", "A.example"] {
+            assert!(is_of_host(known, "a.Example"), "{known}");
+        }
+        assert!(is_of_host("a.example:8080", "a.example:8080"));
+        assert!(
+            !is_of_host("a.example:8080", "a.example:80")
+                && !is_of_host("b.a.example", "a.example")
+        );
+        assert!(is_of_host("[::1]:8080", "[::1]") && is_of_host("[::1]", "[::1]"));
+    }
 
     fn line(id: u64, url: &str) -> String {
         format!(

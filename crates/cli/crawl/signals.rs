@@ -1,0 +1,64 @@
+//! Ctrl-C and SIGTERM.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use anyhow::{Context, Result};
+
+use crate::exit::STOPPED;
+
+/// True once somebody has asked this process to end, for work that has no event loop: it looks between two pages. A
+/// second signal ends it at once; what is committed stands.
+pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&asked);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut signals = runtime.block_on(async { Signals::new() })?;
+    let wait = move || {
+        runtime.block_on(async {
+            signals.recv().await;
+            told.store(true, Relaxed);
+            signals.recv().await;
+            std::process::exit(STOPPED.into());
+        })
+    };
+    std::thread::Builder::new()
+        .name("signals".into())
+        .spawn(wait)
+        .context("a thread for signals")?;
+    Ok(asked)
+}
+
+/// Ctrl-C and SIGTERM.
+pub(super) struct Signals {
+    #[cfg(unix)]
+    term: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    int: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    #[cfg(unix)]
+    pub(super) fn new() -> Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
+    }
+
+    #[cfg(unix)]
+    pub(super) async fn recv(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.int.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    pub(super) async fn recv(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
