@@ -34,7 +34,7 @@ pub struct Options {
     /// All requests go through this proxy, `http://host:port`. It resolves names itself: of them
     /// only address literals can be guarded then.
     pub proxy: Option<Url>,
-    /// Hosts (`a.example`, without port) whose certificates are not verified.
+    /// Hosts whose certificates are not verified: `a.example`, at all of its ports, or `a.example:8443`.
     pub insecure: Vec<String>,
     /// Further headers: what they say may be a secret.
     pub headers: Vec<(String, String)>,
@@ -333,7 +333,10 @@ impl Fetcher {
     }
 
     fn client_for(&self, url: &Url) -> &reqwest::Client {
-        let named = |hosts: &[String]| url.host_str().is_some_and(|h| hosts.iter().any(|x| x == h));
+        let (host, place) = (url.host_str(), host_and_port(url));
+        let named = |hosts: &[String]| {
+            hosts.iter().any(|named| Some(named.as_str()) == host || *named == place)
+        };
         match &self.insecure {
             Some((client, hosts)) if named(hosts) => client,
             _ => &self.client,

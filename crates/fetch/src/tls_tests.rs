@@ -56,7 +56,11 @@ async fn a_certificate_of_nobody_is_taken_of_the_named_host_alone() {
         assert_eq!(error.kind(), Kind::Tls, "{url}: {error}");
         assert!(!error.is_transient());
     }
-    let insecure = with(&["127.0.0.1"]);
-    assert_eq!(insecure.get(&named).await.unwrap().body, "page");
-    assert_eq!(insecure.get(&other).await.unwrap_err().kind(), Kind::Tls);
+    for host in ["127.0.0.1".to_owned(), format!("127.0.0.1:{port}")] {
+        let insecure = with(&[&host]);
+        assert_eq!(insecure.get(&named).await.unwrap().body, "page");
+        assert_eq!(insecure.get(&other).await.unwrap_err().kind(), Kind::Tls);
+    }
+    let elsewhere = with(&["127.0.0.1:1"]);
+    assert_eq!(elsewhere.get(&named).await.unwrap_err().kind(), Kind::Tls);
 }
