@@ -235,6 +235,7 @@ mod tests {
         assert_eq!(own_title("大河涨水_晚报 (2)", ""), "大河涨水");
         assert_eq!(parts("_a_b_河_c_d_ - x_y"), ["_a_b", "河", "c_d_", "x_y"]);
         assert_eq!(name_of("The  River\nrose!"), name_of("the river rose"));
+        assert_eq!(name_of("The river rose (print)"), name_of("The river rose"));
         assert_eq!(name_of(" - "), [0; 2]);
         let (one, other) = (name_of("Item 12a of 3"), name_of("Item 407a of 5"));
         assert_ne!(one[0], other[0]);
