@@ -268,9 +268,11 @@ fn a_signal_ends_between_two_pages_and_the_same_command_goes_on() {
     }
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     assert!(status.success());
-    std::thread::sleep(std::time::Duration::from_millis(200));
-    // It may have left already.
-    let _ = input.write_all(lines[20..].concat().as_bytes());
+    for line in &lines[20..] {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        // It may have left already.
+        let _ = input.write_all(line.as_bytes());
+    }
     drop(input);
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 3, "{}", said(&output));
