@@ -13,6 +13,8 @@ mod seeds;
 mod settings;
 #[path = "../../crates/cli/limits.rs"]
 mod limits;
+#[path = "../../crates/cli/commands/stored_kind.rs"]
+mod stored_kind;
 #[path = "../../crates/cli/spelling.rs"]
 mod spelling;
 #[path = "../../crates/cli/units.rs"]
