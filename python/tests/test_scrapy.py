@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,6 +201,52 @@ def test_a_crash_before_the_first_commit_leaves_nothing(tmp_path: Path) -> None:
     assert read(tmp_path / "discarded.jsonl") == []
 
 
+def test_a_log_has_two_writers(tmp_path: Path, run_binary: Any) -> None:
+    data = tmp_path / "data"
+    log = data / "discarded.jsonl"
+
+    def offer_from_python(*numbers: int) -> None:
+        directory = DataDirectory(data)
+        for number in numbers:
+            directory.offer(hapax.extract_plain(article(1), url=f"http://h/{number}"))
+        directory.close()
+
+    def offer_from_binary(number: int) -> None:
+        line = json.dumps({"id": f"http://h/{number}", "text": article(1)})
+        run_binary("dedup", "--data", data, stdin=line + "\n")
+
+    offer_from_python(1, 2)
+    offer_from_binary(3)
+    offer_from_python(4)
+    run_binary("check", "--data", data)
+    offer_from_binary(5)
+    run_binary("check", "--data", data)
+    assert len(read(log)) == 4
+    # Who keeps no checksum (an earlier version) leaves none: then lengths alone are checked.
+    with hapax.Store(data / "dedup") as store:
+        position = json.loads(store.payload)
+        assert position["discarded_sum"] == zlib.crc32(log.read_bytes())
+        del position["discarded_sum"]
+        store.commit(json.dumps(position).encode())
+    offer_from_python(6)
+    run_binary("check", "--data", data)
+    with hapax.Store(data / "dedup") as store:
+        assert json.loads(store.payload)["discarded_sum"] is None
+
+
+def test_a_log_that_lost_its_end_is_damage(tmp_path: Path) -> None:
+    data = DataDirectory(tmp_path)
+    for number in (1, 2):
+        data.offer(hapax.extract_plain(article(1), url=f"http://h/{number}"))
+    data.close()
+    log = tmp_path / "discarded.jsonl"
+    left = log.read_bytes()[:-1]
+    log.write_bytes(left)
+    with pytest.raises(hapax.DamagedError, match="bytes that were committed are there"):
+        DataDirectory(tmp_path)
+    assert log.read_bytes() == left
+
+
 @pytest.mark.parametrize("length", ['"7"', "-1", "true", "1.5", "null"])
 def test_a_committed_length_is_a_number(tmp_path: Path, length: str) -> None:
     with hapax.Store(tmp_path / "dedup") as store:
@@ -217,7 +264,11 @@ def test_keys_of_a_crawl_survive_a_commit(tmp_path: Path) -> None:
     data.offer(hapax.extract_plain(article(1), url="http://h/1"))
     data.close()
     with hapax.Store(tmp_path / "dedup") as store:
-        assert json.loads(store.payload) == {"warc_length": 77, "discarded": 0}
+        assert json.loads(store.payload) == {
+            "warc_length": 77,
+            "discarded": 0,
+            "discarded_sum": 0,
+        }
 
 
 class FullDisk:

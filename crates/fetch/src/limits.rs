@@ -17,7 +17,7 @@ pub struct Limits {
     /// Bytes of header names and values that are kept of a response. Default 8 KiB.
     pub max_headers: usize,
     /// Bodies over 1 MiB, as they came or decoded, in memory at a time; further ones wait before they
-    /// are read on or decoded. Default 4.
+    /// are read on or decoded. Default 3.
     pub large_bodies: usize,
     /// So many of those may wait at a time, each with what it has read; one more is put back to be asked for
     /// again later. Default 32.
@@ -64,7 +64,7 @@ impl Default for Limits {
             max_robots: 500 << 10,
             max_unwanted: 64 << 10,
             max_headers: 8 << 10,
-            large_bodies: 4,
+            large_bodies: 3,
             waiting_bodies: 32,
             max_idle_connections: 512,
             dns_timeout: Duration::from_secs(10),

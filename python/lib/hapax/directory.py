@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,8 +35,8 @@ class DataDirectory:
     """Offers pages to a store and logs what it discards.
 
     A line is written whole, and flushed, before :meth:`offer` returns. A commit makes the log durable,
-    then the store, whose payload carries the log's length: after a crash the log is cut back to what
-    the store knows of, so that nothing is logged twice or for nothing.
+    then the store, whose payload carries the log's length and checksum: after a crash the log is cut back
+    to what the store knows of, so that nothing is logged twice or for nothing.
 
     Where a line cannot be written the store is ahead of the log: then nothing more is offered or
     committed, and what was not committed is offered anew after the next start.
@@ -52,7 +53,8 @@ class DataDirectory:
             _has_store(self.path)
             self.store = Store(self.path / "dedup", **options)
             self._position = _position(self.store.payload)
-            self._log = _Log(self.path / "discarded.jsonl", self._position.get("discarded", 0))
+            length = self._position.get("discarded", 0)
+            self._log = _Log(self.path / "discarded.jsonl", length, self._position.get("discarded_sum"))
         except BaseException:
             if hasattr(self, "store"):
                 self.store.close()
@@ -108,7 +110,7 @@ class DataDirectory:
         self._since = time.monotonic()
         if self._pending:
             try:
-                self._position["discarded"] = self._log.sync()
+                self._position["discarded"], self._position["discarded_sum"] = self._log.sync()
             except BaseException as error:
                 # What could not be made durable may be gone, and the next attempt would not tell.
                 self._broken = error
@@ -208,6 +210,9 @@ def _position(payload: bytes) -> dict[str, Any]:
     length = position.get("discarded", 0)
     if type(length) is not int or length < 0:
         raise DamagedError(f"the committed length of discarded.jsonl is {length!r}")
+    checksum = position.get("discarded_sum")
+    if checksum is not None and (type(checksum) is not int or not 0 <= checksum < 1 << 32):
+        raise DamagedError(f"the committed checksum of discarded.jsonl is {checksum!r}")
     return position
 
 
@@ -226,13 +231,24 @@ def _has_store(path: Path) -> None:
 
 
 class _Log:
-    """An append-only file of JSON lines."""
+    """An append-only file of JSON lines, with the CRC-32 of all of them.
 
-    def __init__(self, path: Path, length: int) -> None:
+    The checksum is ``None`` where the log was begun by who did not keep one.
+    """
+
+    def __init__(self, path: Path, length: int, checksum: int | None) -> None:
         self.path = path
         self._file = path.open("ab", buffering=0)
-        self._length = min(self._file.seek(0, os.SEEK_END), length)
-        self._file.truncate(self._length)
+        found = self._file.seek(0, os.SEEK_END)
+        if found < length:
+            self._file.close()
+            raise DamagedError(
+                f"{path}: {found} of {length} bytes that were committed are there; put this file back from a"
+                " copy"
+            )
+        self._length = length
+        self._checksum = checksum if length else 0
+        self._file.truncate(length)
 
     def append(self, line: dict[str, Any]) -> None:
         whole = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -246,12 +262,14 @@ class _Log:
                     self._file.truncate(self._length)
                 raise
         self._length += len(whole)
+        if self._checksum is not None:
+            self._checksum = zlib.crc32(whole, self._checksum)
 
-    def sync(self) -> int:
-        """Makes the lines durable; the length."""
+    def sync(self) -> tuple[int, int | None]:
+        """Makes the lines durable; the length and the checksum."""
         with self._named():
             os.fsync(self._file.fileno())
-        return self._length
+        return self._length, self._checksum
 
     @contextmanager
     def _named(self) -> Iterator[None]:
