@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use hapax_dedup::{Directory, Fingerprint, MemDirectory, Options, Store};
 use libfuzzer_sys::fuzz_target;
 
-/// Formats that are read, each with a file of a real store. The input changes it: what is behind the
-/// checksums is reached too.
+/// Formats that are read, each with a file of a real store. The input changes it, and checksums are made
+/// right again: what is behind them is reached too.
 const FORMATS: [(u8, &[u8]); 2] =
     [(2, include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40")), (3, include_bytes!("../../crates/dedup/tests/golden/3/seg-3-0-40"))];
 
@@ -17,6 +17,36 @@ fn put(dir: &MemDirectory, name: &str, bytes: &[u8]) {
 
 fn manifest(body: &str) -> String {
     format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()))
+}
+
+fn version(format: u8) -> Vec<u8> {
+    let mut header = b"HAPAXJNL".to_vec();
+    header.extend(u32::from(format).to_le_bytes());
+    header.extend(crc32fast::hash(&header).to_le_bytes());
+    header
+}
+
+/// Frames with right lengths and checksums: a byte of the input says how long each body is.
+fn frames(mut rest: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let Some((&length, tail)) = rest.split_first() {
+        let (body, tail) = tail.split_at(usize::from(length).min(tail.len()));
+        out.extend((body.len() as u32).to_le_bytes());
+        out.extend(crc32fast::hash(body).to_le_bytes());
+        out.extend(body);
+        rest = tail;
+    }
+    out
+}
+
+/// Makes the checksum of a segment's first 64 KiB right, which is the last field of its footer.
+fn mend_block(bytes: &mut [u8], footer: usize) {
+    let Some(covered) = footer.checked_sub(12).and_then(|at| bytes.get(at..at + 8)) else { return };
+    let covered = u64::from_le_bytes(covered.try_into().expect("eight")) as usize;
+    if covered < footer - 12 && covered <= 65_536 {
+        let crc = crc32fast::hash(&bytes[..covered]);
+        bytes[footer - 4..footer].copy_from_slice(&crc.to_le_bytes());
+    }
 }
 
 /// With its first commit.
@@ -41,16 +71,26 @@ fuzz_target!(|input: &[u8]| {
         }
         1 => {
             put(&dir, "MANIFEST", manifest(&format!("{head}journal 1")).as_bytes());
-            put(&dir, "journal-1", rest);
+            let mut journal = version(format);
+            match kind / 8 % 3 {
+                0 => journal = rest.to_vec(),
+                1 => journal.extend(rest),
+                _ => journal.extend(frames(rest)),
+            }
+            put(&dir, "journal-1", &journal);
         }
         2 => {
-            // Changes behind the checksums: the footer's fields, with the checksum made right again.
+            // Changes behind the checksums: from the footer's last field backwards, and of every other kind
+            // in the sections too, with the checksums made right again.
             let mut bytes = segment.to_vec();
             let footer = bytes.len() - 24;
             for change in rest.chunks_exact(3) {
                 let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
                 let length = bytes.len();
                 bytes[length - 24 - 1 - at % (length - 25)] ^= change[2];
+            }
+            if kind / 8 % 2 == 1 {
+                mend_block(&mut bytes, footer);
             }
             let length = u64::from_le_bytes(bytes[footer..footer + 8].try_into().expect("eight")) as usize;
             let start = footer.saturating_sub(length);

@@ -203,6 +203,16 @@ mod tests {
     }
 
     #[test]
+    fn the_four_published_designs_are_shown_with_their_candidates() {
+        let found = plans(1_000_000, 3, None).unwrap();
+        let table = to_table(1_000_000, 3, None, &found);
+        for (tables, candidates) in [(20, "8"), (16, "64"), (10, "512"), (4, "262,144")] {
+            let row = format!("   {tables:>2} tables  {candidates:>7} candidates a probe");
+            assert!(table.contains(&row), "{row} is not in {table}");
+        }
+    }
+
+    #[test]
     fn thousands_are_apart() {
         assert_eq!(
             [short(262_144.0), short(8.0), short(0.25), short(1e6)],

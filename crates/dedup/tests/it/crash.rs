@@ -1,6 +1,7 @@
 //! Power loss and failures at every single operation of a script.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use hapax_dedup::{Document, Error, Fingerprint, Options, Store, mix64};
 
@@ -31,6 +32,13 @@ fn offer(store: &Store, number: u64) -> hapax_dedup::Result<()> {
 
 /// One step: documents, now and then a deletion or a restoration, a commit.
 fn step(store: &Store, step: u64) -> hapax_dedup::Result<()> {
+    step_and_go_on(store, step)?;
+    // So that the script does the same operations on every run.
+    store.wait()
+}
+
+/// The same, without a wait for what is done in the background.
+fn step_and_go_on(store: &Store, step: u64) -> hapax_dedup::Result<()> {
     for number in step * 4..step * 4 + 4 {
         offer(store, number)?;
     }
@@ -44,9 +52,7 @@ fn step(store: &Store, step: u64) -> hapax_dedup::Result<()> {
     {
         store.restore(id)?;
     }
-    store.commit(&(step + 1).to_le_bytes())?;
-    // So that the script does the same operations on every run.
-    store.wait()
+    store.commit(&(step + 1).to_le_bytes())
 }
 
 /// What a store answers, as text.
@@ -116,17 +122,85 @@ fn power_loss(randoms: u64) {
     store.close().unwrap();
     let total = disk.operations();
     assert!(total >= 200, "{total} operations");
+    let images = hold_images(&disk, &acknowledged, randoms, &expected);
+    println!("{total} operations, {images} images");
+}
+
+/// Holds what is left after each operation against what was acknowledged by then; how many images there were.
+fn hold_images(
+    disk: &Recording,
+    acknowledged: &[usize],
+    randoms: u64,
+    expected: &[Vec<String>],
+) -> u64 {
     let mut images = 0;
-    for end in 0..=total {
+    for end in 0..=disk.operations() {
         let steps = acknowledged.iter().filter(|at| **at <= end).count() as u64;
         let random = (0..randoms).map(Image::Random);
         for image in [Image::Nothing, Image::All].into_iter().chain(random) {
             let after = disk.after_crash(end, image);
-            check(&after, steps, &expected, &format!("operation {end}, {image:?}"));
+            check(&after, steps, expected, &format!("operation {end}, {image:?}"));
             images += 1;
         }
     }
-    println!("{total} operations, {images} images");
+    images
+}
+
+#[test]
+fn commits_beside_a_segment_that_is_being_written_survive_power_loss() {
+    let expected = expected();
+    let mut beside = 0;
+    // Who runs when is up to the machine: several times.
+    for round in 0..4u64 {
+        let disk = Recording::default();
+        let store = Store::open_in(Arc::new(disk.clone()), options()).unwrap();
+        disk.slow_down(Duration::from_micros(40 << round));
+        let mut acknowledged = Vec::new();
+        for number in 0..STEPS {
+            step_and_go_on(&store, number).unwrap();
+            acknowledged.push(disk.operations());
+        }
+        store.close().unwrap();
+        beside += disk.interleaved();
+        hold_images(&disk, &acknowledged, 1, &expected);
+    }
+    assert!(beside >= 8, "{beside} times something was done while a segment was written");
+}
+
+#[test]
+fn whoever_shares_a_commit_has_what_it_offered_on_the_disk() {
+    let disk = Recording::default();
+    let open = |disk: Recording| Store::open_in(Arc::new(disk), Options::default()).unwrap();
+    let store = open(disk.clone());
+    disk.slow_down(Duration::from_micros(300));
+    let before = disk.operations();
+    let returned = Mutex::new(Vec::new());
+    let (threads, each) = (6u64, 12u64);
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (store, returned, disk) = (&store, &returned, &disk);
+            scope.spawn(move || {
+                for number in 0..each {
+                    let key = [thread, number].map(u64::to_le_bytes).concat();
+                    let fingerprint = Fingerprint::from_bits(mix64(thread << 32 | number));
+                    store.insert(&Document::new(&key, fingerprint), None).unwrap();
+                    store.commit(b"").unwrap();
+                    returned.lock().unwrap().push((disk.operations(), key));
+                }
+            });
+        }
+    });
+    let returned = returned.into_inner().unwrap();
+    // A commit writes and syncs twice: some were shared.
+    let operations = disk.operations() - before;
+    assert!(operations < 4 * returned.len(), "{operations} for {} commits", returned.len());
+    for (end, key) in returned {
+        for image in [Image::Nothing, Image::Random(7)] {
+            let after = disk.after_crash(end, image);
+            let store = open(after);
+            assert!(store.id_of(&key).unwrap().is_some(), "{key:?} at {end}, {image:?}");
+        }
+    }
 }
 
 #[test]

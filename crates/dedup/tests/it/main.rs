@@ -7,6 +7,7 @@ mod corruption;
 mod crash;
 mod edges;
 mod golden;
+mod golden_packed;
 mod hooked;
 #[cfg(feature = "sled")]
 mod idmap;

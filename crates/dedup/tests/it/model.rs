@@ -20,7 +20,8 @@ enum Step {
     Near(u64),
     Commit,
     Compact,
-    Reopen,
+    /// With another distance.
+    Reopen(u32),
     Crash(u64),
 }
 
@@ -43,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => bits().prop_map(Step::Near),
         4 => Just(Step::Commit),
         1 => Just(Step::Compact),
-        1 => Just(Step::Reopen),
+        1 => (0u32..=7).prop_map(Step::Reopen),
         1 => any::<u64>().prop_map(Step::Crash),
     ]
 }
@@ -113,7 +114,7 @@ fn plain(verdict: &Verdict) -> (u64, Option<u64>, bool) {
     }
 }
 
-fn run(steps: &[Step], distance: u32, memtable_documents: usize, resident_bytes: usize) {
+fn run(steps: &[Step], mut distance: u32, memtable_documents: usize, resident_bytes: usize) {
     let mut options = Options { memtable_documents, resident_bytes, ..Options::default() };
     options.policy.distance = distance;
     options.policy.hamming_only = true;
@@ -180,8 +181,10 @@ fn run(steps: &[Step], distance: u32, memtable_documents: usize, resident_bytes:
                 store.compact().unwrap();
                 durable = model.clone();
             }
-            Step::Reopen => {
+            Step::Reopen(other) => {
                 drop(store);
+                distance = *other;
+                options.policy.distance = distance;
                 disk = disk.healed();
                 store = Store::open_in(Arc::new(disk.clone()), options.clone()).unwrap();
                 model = durable.clone();

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use hapax_dedup::{Contents, Directory, Guard, Output, mix64};
 
@@ -31,6 +33,10 @@ struct State {
     names: BTreeMap<String, usize>,
     files: Vec<Vec<u8>>,
     operations: Vec<Operation>,
+    /// Each operation takes so long; the thread that asked for it.
+    slow: Option<(Duration, ThreadId)>,
+    /// What other threads made, wrote and synced since: operation and file.
+    by_others: Vec<(usize, usize)>,
     /// Fail the operation of this number, and how.
     fail: Option<(usize, Failure)>,
     failed: bool,
@@ -61,6 +67,21 @@ pub(crate) struct Recording(Arc<Mutex<State>>);
 impl Recording {
     pub(crate) fn operations(&self) -> usize {
         self.0.lock().unwrap().operations.len()
+    }
+
+    /// From now on each operation takes so long, so that those of several threads come in between each other.
+    pub(crate) fn slow_down(&self, pause: Duration) {
+        self.0.lock().unwrap().slow = Some((pause, thread::current().id()));
+    }
+
+    /// How often something else was done between two operations of another thread on one file.
+    pub(crate) fn interleaved(&self) -> usize {
+        let state = self.0.lock().unwrap();
+        state
+            .by_others
+            .windows(2)
+            .filter(|two| two[0].1 == two[1].1 && two[0].0 + 1 < two[1].0)
+            .count()
     }
 
     pub(crate) fn fail_at(&self, operation: usize, failure: Failure) {
@@ -182,6 +203,11 @@ impl Recording {
         operation: impl FnOnce(&State) -> Operation,
         change: impl FnOnce(&mut State) -> io::Result<T>,
     ) -> io::Result<T> {
+        let slow = self.0.lock().unwrap().slow;
+        if let Some((pause, _)) = slow {
+            thread::sleep(pause);
+        }
+        let other = slow.filter(|(_, asked)| *asked != thread::current().id());
         let mut state = self.0.lock().unwrap();
         if let Some((at, failure)) = state.fail
             && (state.operations.len() >= at || state.failed && failure == Failure::Full)
@@ -205,6 +231,14 @@ impl Recording {
             });
         }
         let operation = operation(&state);
+        let number = state.operations.len();
+        if let (
+            Some(_),
+            Operation::Create(_, file) | Operation::Write(file, ..) | Operation::SyncFile(file),
+        ) = (other, &operation)
+        {
+            state.by_others.push((number, *file));
+        }
         state.operations.push(operation);
         change(&mut state)
     }

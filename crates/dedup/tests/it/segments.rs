@@ -120,6 +120,45 @@ fn the_distance_may_change_without_a_rebuild() {
     }
 }
 
+/// Of tables that a store chooses by itself, with packed entries: no byte of a segment is written anew.
+#[test]
+fn segments_stay_as_they_are_when_the_distance_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |distance| {
+        let mut options = Options { memtable_documents: 1 << 20, ..Options::default() };
+        options.policy.distance = distance;
+        options.policy.hamming_only = true;
+        options
+    };
+    let store = Store::open(folder.path(), of(3)).unwrap();
+    fill(&store, 0..20_000);
+    store.compact().unwrap();
+    store.close().unwrap();
+    let segments = || -> Vec<(std::ffi::OsString, Vec<u8>)> {
+        let files = std::fs::read_dir(folder.path()).unwrap().flatten();
+        let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("seg-"));
+        files.map(|file| (file.file_name(), std::fs::read(file.path()).unwrap())).collect()
+    };
+    let before = segments();
+    assert_eq!(before.len(), 1);
+    let mut end = 20_000;
+    for distance in [1, 5, 7, 0, 4, 2, 6, 3] {
+        let store = Store::open(folder.path(), of(distance)).unwrap();
+        fill(&store, end..end + 50);
+        end += 50;
+        for query in (0..end).step_by(397).map(fingerprint) {
+            assert_eq!(store.near(query).unwrap(), expected(0..end, query, distance), "{distance}");
+        }
+        store.close().unwrap();
+        assert!(segments() == before, "a segment was written for distance {distance}");
+    }
+    let store = Store::open(folder.path(), of(6)).unwrap();
+    store.compact().unwrap();
+    for query in (0..end).step_by(397).map(fingerprint) {
+        assert_eq!(store.near(query).unwrap(), expected(0..end, query, 6), "after a merge");
+    }
+}
+
 #[test]
 fn deleted_documents_are_gone_for_good() {
     let folder = tempfile::tempdir().unwrap();
