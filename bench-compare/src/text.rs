@@ -1,4 +1,4 @@
-//! Fingerprints of text beside the crates simhash, gaoya and web-simhash.
+//! Fingerprints of text beside the crates simhash and web-simhash.
 //!
 //! Texts are the files of a folder, in UTF-8.
 

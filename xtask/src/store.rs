@@ -84,7 +84,7 @@ impl Life {
         matches!(self, Self::Merge | Self::Cached)
     }
 
-    /// As a crawl opens it, or with little memory for all but the documents.
+    /// By default, or as a crawl: with little memory for all but the documents.
     fn options(self) -> Options {
         let mut options = Options::default();
         if self.merges() {

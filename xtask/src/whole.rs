@@ -296,6 +296,7 @@ pub(crate) fn full_disk(pages: u64) -> Result<()> {
     drop(unmount);
     report(&format!("{full} times full, {size} MiB at the end: {outcome}"));
     ensure!(full >= 3, "the disk was full {full} times only: more --pages");
+    ensure!(outcome.again <= full * AGAIN_PER_KILL, "more was fetched again than was in flight");
     Ok(())
 }
 
@@ -355,5 +356,6 @@ pub(crate) fn clock(pages: u64, seed: u64) -> Result<()> {
     ensure!(code == 0, "ended with {code}");
     let outcome = job.verify(true)?;
     report(&format!("{jumps} jumps of the clock, {} kills: {outcome}", lives - 1));
+    ensure!(outcome.again <= lives * AGAIN_PER_KILL, "more was fetched again than was in flight");
     Ok(())
 }

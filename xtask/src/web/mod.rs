@@ -1,4 +1,4 @@
-//! A synthetic web with a known answer: hosts with templates of their own, mirrors, edited copies,
+//! A synthetic web with a known answer: hosts with navigation and advertisements of their own, mirrors, edited copies,
 //! versions for printers, session ids, redirects, Chinese, traps, forbidden paths, slow and dying
 //! hosts. Every page is a function of its URL, so that a web of any size takes no memory.
 
