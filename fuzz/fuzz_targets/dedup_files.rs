@@ -19,7 +19,7 @@ fn manifest(body: &str) -> String {
     format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()))
 }
 
-fn version(format: u8) -> Vec<u8> {
+fn journal_header(format: u8) -> Vec<u8> {
     let mut header = b"HAPAXJNL".to_vec();
     header.extend(u32::from(format).to_le_bytes());
     header.extend(crc32fast::hash(&header).to_le_bytes());
@@ -71,7 +71,7 @@ fuzz_target!(|input: &[u8]| {
         }
         1 => {
             put(&dir, "MANIFEST", manifest(&format!("{head}journal 1")).as_bytes());
-            let mut journal = version(format);
+            let mut journal = journal_header(format);
             match kind / 8 % 3 {
                 0 => journal = rest.to_vec(),
                 1 => journal.extend(rest),

@@ -245,6 +245,10 @@ def test_a_log_that_lost_its_end_is_damage(tmp_path: Path) -> None:
     with pytest.raises(hapax.DamagedError, match="bytes that were committed are there"):
         DataDirectory(tmp_path)
     assert log.read_bytes() == left
+    log.unlink()
+    with pytest.raises(hapax.DamagedError, match="0 of "):
+        DataDirectory(tmp_path)
+    assert not log.exists(), "an empty one would look as if it had been cut"
 
 
 @pytest.mark.parametrize("length", ['"7"', "-1", "true", "1.5", "null"])

@@ -238,14 +238,14 @@ class _Log:
 
     def __init__(self, path: Path, length: int, checksum: int | None) -> None:
         self.path = path
-        self._file = path.open("ab", buffering=0)
-        found = self._file.seek(0, os.SEEK_END)
+        # A log that is missing is not made anew.
+        found = path.stat().st_size if path.exists() else 0
         if found < length:
-            self._file.close()
             raise DamagedError(
                 f"{path}: {found} of {length} bytes that were committed are there; put this file back from a"
                 " copy"
             )
+        self._file = path.open("ab", buffering=0)
         self._length = length
         self._checksum = checksum if length else 0
         self._file.truncate(length)
