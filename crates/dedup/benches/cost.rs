@@ -72,8 +72,9 @@ fn off<const N: usize>(rows: &[Row<N>], costs: &[f64; N]) -> String {
     format!("{:.2} x, {most:.2} x", sum / rows.len().max(1) as f64)
 }
 
-/// All pairs of a batch, in every plain layout, with the machine's vectors and without.
-fn batches(count: u64, distance: u32, rows: &mut Vec<Row<3>>) {
+/// All pairs of a batch, in every plain layout, with each kind of instructions that the machine has: of one that
+/// it has not, the constant comes out as 0.
+fn batches(count: u64, distance: u32, rows: &mut Vec<Row<4>>) {
     let values: Vec<Fingerprint> = (0..count).map(|i| Fingerprint::from_bits(mix64(i))).collect();
     println!("\n{count} fingerprints, all pairs within {distance}: nanoseconds a value");
     let plain = |layout: &Layout| layout.leads().iter().all(|lead| lead.radius == 0);
@@ -84,7 +85,8 @@ fn batches(count: u64, distance: u32, rows: &mut Vec<Row<3>>) {
         if others > 20_000.0 {
             continue;
         }
-        for simd in [Simd::detect(), Simd::Portable] {
+        let kinds = [Simd::Avx512, Simd::Avx2, Simd::Portable];
+        for (at, simd) in kinds.into_iter().enumerate().filter(|(_, simd)| *simd <= Simd::detect()) {
             let mut best = f64::MAX;
             for _ in 0..3 {
                 let started = Instant::now();
@@ -93,8 +95,8 @@ fn batches(count: u64, distance: u32, rows: &mut Vec<Row<3>>) {
                 best = best.min(started.elapsed().as_secs_f64() * 1e9 / count as f64);
             }
             println!("{:<14} {best:>10.0} of {tables} and {others:.0}, {simd:?}", plan.name);
-            let plain = simd == Simd::Portable;
-            let terms = if plain { [tables, 0.0, others] } else { [tables, others, 0.0] };
+            let mut terms = [tables, 0.0, 0.0, 0.0];
+            terms[at + 1] = others;
             rows.push((terms, best));
         }
     }

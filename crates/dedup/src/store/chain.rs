@@ -76,7 +76,7 @@ impl Chain {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.heads.len() * 4 + self.entries.len() * size_of::<Entry>()
+        self.heads.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
     }
 }
 

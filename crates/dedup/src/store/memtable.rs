@@ -60,11 +60,11 @@ impl Memtable {
         self.base + self.rows as u64
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes it takes, with the room it grows into.
     pub(crate) fn bytes(&self) -> usize {
         let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_band];
-        self.columns.iter().map(Vec::len).sum::<usize>()
-            + self.keys.len()
+        self.columns.iter().map(Vec::capacity).sum::<usize>()
+            + self.keys.capacity()
             + chains.map(Chain::bytes).iter().sum::<usize>()
             + self.tables.as_ref().map_or(0, GrowingTables::bytes)
     }
