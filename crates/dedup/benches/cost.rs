@@ -86,7 +86,8 @@ fn batches(count: u64, distance: u32, rows: &mut Vec<Row<4>>) {
             continue;
         }
         let kinds = [Simd::Avx512, Simd::Avx2, Simd::Portable];
-        for (at, simd) in kinds.into_iter().enumerate().filter(|(_, simd)| *simd <= Simd::detect()) {
+        for (at, simd) in kinds.into_iter().enumerate().filter(|(_, simd)| *simd <= Simd::detect())
+        {
             let mut best = f64::MAX;
             for _ in 0..3 {
                 let started = Instant::now();
