@@ -260,4 +260,13 @@ mod tests {
         table.near_each(Fingerprint::from_bits(1), |_| found += 1);
         assert_eq!(found, 1);
     }
+    #[test]
+    fn its_size_counts_the_room_it_grows_into() {
+        let mut table = Memtable::new(0, None);
+        table.keys.reserve(1 << 20);
+        assert!(table.bytes() >= 1 << 20);
+        let before = table.bytes();
+        table.columns.iter_mut().for_each(|column| column.reserve(1 << 16));
+        assert!(table.bytes() >= before + (COLUMNS.len() << 16));
+    }
 }
