@@ -47,6 +47,7 @@ mod fingerprint;
 mod hash;
 mod layout;
 mod numbers;
+mod pages;
 mod plain;
 mod plan;
 mod policy;

@@ -1,8 +1,11 @@
 //! A hash map from a 32-bit key to several rows: 12 bytes an entry and 4 to 8 for its bucket.
 
+use crate::pages::Pages;
 use crate::tables::simd::prefetch;
 
 const END: u32 = u32::MAX;
+/// Entries of a page, as a power of two: 96 KiB.
+const PAGE_BITS: u32 = 13;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -15,13 +18,18 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chain {
     heads: Vec<u32>,
-    entries: Vec<Entry>,
+    entries: Pages<Entry, PAGE_BITS>,
 }
 
 impl Chain {
-    fn bucket(&self, key: u32) -> usize {
+    /// Where the newest entry of a key stands among so many heads.
+    fn bucket_of(heads: usize) -> impl Fn(u32) -> usize {
         // The keys are bits of hashes, but of bands in their high bits too.
-        ((u64::from(key.wrapping_mul(0x9e37_79b1)) * self.heads.len() as u64) >> 32) as usize
+        move |key| ((u64::from(key.wrapping_mul(0x9e37_79b1)) * heads as u64) >> 32) as usize
+    }
+
+    fn bucket(&self, key: u32) -> usize {
+        Self::bucket_of(self.heads.len())(key)
     }
 
     pub(crate) fn insert(&mut self, key: u32, row: u32) {
@@ -37,14 +45,14 @@ impl Chain {
     }
 
     fn grow(&mut self) {
-        self.heads = vec![END; (self.heads.len() * 2).max(64)];
-        for at in 0..self.entries.len() {
-            let Some(key) = self.entries.get(at).map(|entry| entry.key) else { break };
-            let bucket = self.bucket(key);
-            if let (Some(head), Some(entry)) =
-                (self.heads.get_mut(bucket), self.entries.get_mut(at))
-            {
-                entry.next = std::mem::replace(head, at as u32);
+        let room = (self.heads.len() * 2).max(64);
+        // Not beside the new ones.
+        self.heads = Vec::new();
+        self.heads = vec![END; room];
+        let bucket_of = Self::bucket_of(room);
+        for (at, entry) in (0..).zip(self.entries.iter_mut()) {
+            if let Some(head) = self.heads.get_mut(bucket_of(entry.key)) {
+                entry.next = std::mem::replace(head, at);
             }
         }
     }
@@ -57,7 +65,7 @@ impl Chain {
     /// Asks for the line of a key's newest entry.
     pub(crate) fn prefetch(&self, key: u32) {
         if let Some(&head) = self.heads.get(self.bucket(key)) {
-            prefetch(&self.entries, head as usize);
+            self.entries.prefetch(head as usize);
         }
     }
 
@@ -76,7 +84,7 @@ impl Chain {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.heads.capacity() * 4 + self.entries.capacity() * size_of::<Entry>()
+        self.heads.capacity() * size_of::<u32>() + self.entries.bytes()
     }
 }
 

@@ -144,7 +144,7 @@ impl<'a> Row<'a> {
         columns: &mut [Vec<u8>; COLUMNS.len()],
         keys: &mut Vec<u8>,
     ) {
-        keys.extend_from_slice(self.key);
+        extend(keys, self.key);
         let mut put = |column: Column, bytes: &[u8]| {
             let Some(out) = columns.get_mut(column as usize) else { return };
             let filler = column.filler();
@@ -154,7 +154,7 @@ impl<'a> Row<'a> {
             if out.is_empty() {
                 out.resize(rows * column.width(), filler);
             }
-            out.extend_from_slice(bytes);
+            extend(out, bytes);
         };
         put(Column::Fingerprint, &self.fingerprint.bits().to_le_bytes());
         put(Column::Flags, &[self.flags]);
@@ -172,6 +172,15 @@ impl<'a> Row<'a> {
         }
         put(Column::KeyEnd, &(keys.len() as u64).to_le_bytes());
     }
+}
+
+/// Appends, with room for a quarter more where there was none left, not for as much again: a memtable is not to
+/// take much more than its documents.
+fn extend(out: &mut Vec<u8>, bytes: &[u8]) {
+    if out.capacity() - out.len() < bytes.len() {
+        out.reserve_exact((out.len() / 4).max(bytes.len()));
+    }
+    out.extend_from_slice(bytes);
 }
 
 /// The bytes of all columns of some documents; an empty one is left out.

@@ -260,6 +260,20 @@ mod tests {
         table.near_each(Fingerprint::from_bits(1), |_| found += 1);
         assert_eq!(found, 1);
     }
+
+    #[test]
+    fn it_takes_little_room_but_for_what_it_holds() {
+        let mut table = Memtable::new(0, None);
+        for number in 0..20_000u32 {
+            let key = format!("http://a.example/{number}");
+            let mut document = Document::new(key.as_bytes(), Fingerprint::from_bits(number.into()));
+            document.sketch = Some(crate::Sketch::from_bytes([number as u8; crate::SKETCH_SIZE]));
+            table.insert(&Row::new(&document, None, true), number);
+            let vecs = || table.columns.iter().chain([&table.keys]);
+            assert!(vecs().all(|vec| vec.capacity() <= 256 + vec.len() / 4 * 5), "{number}");
+        }
+    }
+
     #[test]
     fn its_size_counts_the_room_it_grows_into() {
         let mut table = Memtable::new(0, None);

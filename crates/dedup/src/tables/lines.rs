@@ -5,12 +5,14 @@
 use super::bits::{Compress, highest};
 use super::line::{Form, Line};
 use super::long::Long;
-use super::pages::Pages;
 use super::simd::{Portable, Scan};
+use crate::pages::Pages;
 
 /// Bits of a lead that the place of a line implies once so many lines have split so often: their values
 /// leave them out.
 const IMPLIED: u32 = 16;
+/// Lines of a page, as a power of two: one MiB.
+const PAGE_BITS: u32 = 14;
 /// At most 2^28 lines, and as many to follow them, which is what a line can name.
 const MAX_LEVEL: u32 = 28;
 /// What is full: so many values to so much room.
@@ -37,9 +39,9 @@ pub(super) struct Lines {
     split: usize,
     /// The bit of a value by which lines split now.
     bit: u64,
-    lines: Pages,
+    lines: Pages<Line, PAGE_BITS>,
     /// What is too much for its line; the first of each bucket's has room, the others are full.
-    pool: Pages,
+    pool: Pages<Line, PAGE_BITS>,
     /// The first line of the pool that is not in use; the others follow it.
     free: Option<usize>,
     /// Buckets that lie elsewhere, and which of them are not in use.
@@ -136,7 +138,7 @@ impl Lines {
         }
         self.len += 1;
         let form = if self.level >= IMPLIED { self.short } else { self.form };
-        let room = self.lines.len * form.slots();
+        let room = self.lines.len() * form.slots();
         if self.len * FULL.1 > room * FULL.0 && self.level < self.max_level {
             self.split();
         }
@@ -188,7 +190,7 @@ impl Lines {
     #[inline(always)]
     fn put(
         line: &mut Line,
-        pool: &mut Pages,
+        pool: &mut Pages<Line, PAGE_BITS>,
         free: &mut Option<usize>,
         form: Form,
         value: u64,
@@ -209,7 +211,7 @@ impl Lines {
         let mut fresh = Line::default();
         fresh.follow(next);
         fresh.push(form, value, number);
-        let at = free.unwrap_or(pool.len);
+        let at = free.unwrap_or(pool.len());
         line.follow(Some(at));
         match pool.get_mut(at) {
             Some(slot) => {
@@ -282,7 +284,7 @@ impl Lines {
     #[cold]
     fn split_long(&mut self) {
         self.lines.push(Line::default());
-        let halves = [self.split, self.lines.len - 1];
+        let halves = [self.split, self.lines.len() - 1];
         let place = self.lines.get(self.split).and_then(Line::place_elsewhere);
         let Some((place, long)) = place.and_then(|at| Some((at, self.long.get_mut(at)?))) else {
             return;
@@ -351,12 +353,12 @@ impl Lines {
 
     pub(super) fn bytes(&self) -> usize {
         let long: usize = self.long.iter().map(Long::bytes).sum();
-        size_of::<Line>() * (self.lines.len + self.pool.len) + long
+        size_of::<Line>() * (self.lines.len() + self.pool.len()) + long
     }
 
     /// How many buckets there are.
     pub(super) const fn buckets(&self) -> usize {
-        self.lines.len
+        self.lines.len()
     }
 
     /// Adds to `out`, with its number, what lies in a bucket from the `skip`th on, at most `count` of it.
@@ -415,7 +417,7 @@ impl Lines {
 
 struct Chain<'a> {
     next: Option<&'a Line>,
-    pool: &'a Pages,
+    pool: &'a Pages<Line, PAGE_BITS>,
 }
 
 impl<'a> Iterator for Chain<'a> {
@@ -492,10 +494,10 @@ mod tests {
     /// Holds what the lines have against what was put into them; beside are bits of no lead.
     fn check(lines: &Lines, count: u64, value: impl Fn(u64) -> u64, beside: [u32; 3]) {
         let numbered = lines.form.is_numbered();
-        let all: usize = (0..lines.lines.len).map(|place| lines.len_at(place)).sum();
+        let all: usize = (0..lines.lines.len()).map(|place| lines.len_at(place)).sum();
         assert_eq!(all as u64, count);
         // What shares its lead stays in one piece, what lines tell apart does not.
-        let long = (0..lines.lines.len).filter_map(|place| lines.elsewhere(place));
+        let long = (0..lines.lines.len()).filter_map(|place| lines.elsewhere(place));
         let long: Vec<usize> = long.map(Long::len).collect();
         assert_eq!(long.len(), lines.long.len() - lines.free_long.len());
         assert!(long.len() > 100 && long.iter().all(|len| *len > LONG * 5), "{}", long.len());
@@ -565,7 +567,7 @@ mod tests {
                 }
             }
             assert_eq!(checked, 3);
-            assert!(lines.level >= IMPLIED && lines.lines.len <= 1 << lead.count_ones());
+            assert!(lines.level >= IMPLIED && lines.lines.len() <= 1 << lead.count_ones());
             assert_eq!(lines.level == lines.max_level, lead.count_ones() <= 17);
             // As few lines as are said to be enough, a second one for some, and room in long buckets.
             let bytes = lines.bytes() as u64 / COUNT;

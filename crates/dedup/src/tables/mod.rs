@@ -11,7 +11,6 @@ mod lines;
 mod long;
 mod lookup;
 mod moving;
-mod pages;
 pub(crate) mod simd;
 pub(crate) mod table;
 
