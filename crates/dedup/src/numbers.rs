@@ -41,7 +41,8 @@ impl Numbers {
         Self(smallest)
     }
 
-    /// From the bytes that [`to_bytes`](Self::to_bytes) gave.
+    /// From the bytes that [`to_bytes`](Self::to_bytes) gave. Any are accepted; of others, which may repeat a number,
+    /// [`conflict`](Self::conflict) says what it may.
     pub fn from_bytes(bytes: [u8; 2 * NUMBERS_SIZE]) -> Self {
         let mut values = [0; NUMBERS_SIZE];
         for (value, pair) in values.iter_mut().zip(bytes.as_chunks::<2>().0) {
@@ -78,10 +79,11 @@ impl Numbers {
             _ => u16::MAX,
         };
         let end = end(self).min(end(other));
-        let within = |numbers: &Self| numbers.values().filter(|value| *value <= end).count();
-        let shared = self.values().filter(|v| *v <= end && other.values().any(|w| w == *v)).count();
-        let own = [within(self) - shared, within(other) - shared];
-        own.iter().all(|own| *own >= 2)
+        let lacks = |numbers: &Self, value: u16| numbers.values().all(|other| other != value);
+        let own = |numbers: &Self, other: &Self| {
+            numbers.values().filter(|value| *value <= end && lacks(other, *value)).count()
+        };
+        own(self, other) >= 2 && own(other, self) >= 2
     }
 }
 
@@ -109,7 +111,26 @@ mod tests {
         assert!(!of(&[]).conflict(&of(&[1, 2, 3])) && of(&[]).is_empty());
     }
 
+    #[test]
+    fn numbers_that_repeat_are_no_conflict_and_no_error() {
+        // A fuzzer's find, in a store's file with right checksums: 3 stands there twice, in the other once.
+        let of = |values: [u16; NUMBERS_SIZE]| Numbers::from_bytes(Numbers(values).to_bytes());
+        let (twice, once) = (of([3, 3, 0, 0, 0, 0, 0, 0]), of([3, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(!twice.conflict(&once) && !once.conflict(&twice));
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_may_be_held_against_any(a: [u8; 2 * NUMBERS_SIZE], b: [u8; 2 * NUMBERS_SIZE], small: bool) {
+            // Of few values, so that they repeat.
+            let of = |bytes: [u8; 2 * NUMBERS_SIZE]| {
+                Numbers::from_bytes(if small { bytes.map(|byte| byte % 2) } else { bytes })
+            };
+            let (x, y) = (of(a), of(b));
+            prop_assert_eq!(x.conflict(&y), y.conflict(&x));
+            prop_assert!(!x.conflict(&x));
+        }
+
         #[test]
         fn it_is_the_smallest_of_a_set_and_symmetric(a in prop::collection::vec(any::<u64>(), 0..30), b in prop::collection::vec(any::<u64>(), 0..30)) {
             let (x, y) = (Numbers::from_hashes(a.iter().copied()), Numbers::from_hashes(b.iter().copied()));
