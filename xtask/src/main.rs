@@ -35,12 +35,13 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile [--short]   servers that mean harm, in three orders: each has an outcome; fails unless honest hosts keep 80 %
                 of their pages/s (short: only that, one round for each order, 65 %)
-  fuzz-all [--minutes N | --seconds N] [--seed N]   each fuzz target over what is kept of earlier runs, then for so
-                long, from that, its seeds and its corpus; its random choices begin at a random seed, or at N
+  fuzz-all [--minutes N | --seconds N] [--seed N] [--sanitizer NAME]   each fuzz target over what is kept of earlier
+                runs, then for so long, from that, its seeds and its corpus; its random choices begin at a random
+                seed, or at N; with the address sanitizer, or another one, or `none`
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
   mutants [NAME] [--limit N] [--from M]      plants each bug of crates/*/tests/mutants in a copy of the
-                sources, and fails unless the tests notice (with --limit none of the program itself, which is built
-                for each)";
+                sources, and fails unless the tests notice (with --limit only bugs whose test is written down, which
+                alone is asked, and none of the program itself, which is built for each)";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -73,7 +74,8 @@ fn main() -> ExitCode {
         Some("plot") => plot::run("docs/figures".as_ref(), "docs/pictures".as_ref()),
         Some("web") => serve(number("--pages", 100_000), number("--port", 0)),
         Some("fuzz-all") => {
-            fuzz(number("--seconds", 60 * number("--minutes", 1)), number("--seed", 0))
+            let seconds = number("--seconds", 60 * number("--minutes", 1));
+            fuzz(seconds, number("--seed", 0), text("--sanitizer").unwrap_or("address"))
         }
         Some("discards") => tests(
             &["inspect::a_hundred_thousand_rows"],
@@ -155,7 +157,7 @@ const fn fuzz_timeout(seconds: u64) -> &'static str {
 
 /// What earlier runs found worth keeping, then each fuzz target for some seconds, from a random seed if it is 0; the
 /// first that finds something ends it.
-fn fuzz(seconds: u64, seed: u64) -> anyhow::Result<()> {
+fn fuzz(seconds: u64, seed: u64, sanitizer: &str) -> anyhow::Result<()> {
     let nightly = |args: &[&str]| {
         // As a user would call it: the toolchain of this program stands in the environment.
         let mut command = as_called_by_a_user("cargo");
@@ -179,7 +181,7 @@ fn fuzz(seconds: u64, seed: u64) -> anyhow::Result<()> {
         report(target);
         for (folders, how) in [([&kept, &seeds].as_slice(), once), (&[&corpus, &kept, &seeds], on)]
         {
-            let status = nightly(&["run", target])
+            let status = nightly(&["run", "--sanitizer", sanitizer, target])
                 .args(folders)
                 .args([
                     "--",
