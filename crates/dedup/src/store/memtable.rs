@@ -60,7 +60,7 @@ impl Memtable {
         self.base + self.rows as u64
     }
 
-    /// About how many bytes it takes, with the room it grows into.
+    /// About how many bytes it takes, with the room it grows into but for that of its tables.
     pub(crate) fn bytes(&self) -> usize {
         let chains = [&self.by_fingerprint, &self.by_digest, &self.by_key, &self.by_band];
         self.columns.iter().map(Vec::capacity).sum::<usize>()
@@ -271,6 +271,8 @@ mod tests {
             table.insert(&Row::new(&document, None, true), number);
             let vecs = || table.columns.iter().chain([&table.keys]);
             assert!(vecs().all(|vec| vec.capacity() <= 256 + vec.len() / 4 * 5), "{number}");
+            // With its lists, whose heads alone double: 18 entries of 12 bytes, 4 to 8 each for heads, and 104 in columns.
+            assert!(table.bytes() <= (1 << 19) + 520 * table.rows(), "{number}: {}", table.bytes());
         }
     }
 
