@@ -18,7 +18,7 @@ const PROGRAM: &str = "cli";
 const TRIES: u32 = 3;
 
 /// One planted bug: a file of a crate (`FILE`, with `--features NAMES` where the tests need them and `--test NAME`
-/// for the one that is asked first), what stands there, and what is put in its place.
+/// for the one that is asked first, and `--slow` if that takes long without optimisation), what stands there, and what is put in its place.
 #[derive(Debug)]
 struct Mutant {
     /// The folder of the crate, and the name of the file that describes the bug.
@@ -27,13 +27,14 @@ struct Mutant {
     features: String,
     /// Part of the name of the test that notices it soonest; empty where nobody has written it down.
     first: String,
+    slow: bool,
     file: PathBuf,
     sound: String,
     planted: String,
 }
 
 /// Plants every bug whose name contains `only`, at most `limit` of them, evenly chosen; others by another
-/// `from`. With a limit only those whose test is written down, which alone is asked then, without optimisation; and none
+/// `from`. With a limit only those whose test is written down, which alone is asked then; and none
 /// of the program itself, for each of which it is built.
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
@@ -95,6 +96,7 @@ fn read(krate: &str, path: &Path) -> Result<Mutant> {
     let (planted, _) = rest.split_once(">>>>>>> planted").context("no end")?;
     let planted = planted.strip_suffix('\n').unwrap_or(planted);
     let name = format!("{krate}/{}", path.file_stem().context("no name")?.to_string_lossy());
+    let (file, slow) = file.strip_suffix(" --slow").map_or((file, false), |file| (file, true));
     let (file, first) = file.split_once(" --test ").unwrap_or((file, ""));
     let (file, features) = file.split_once(" --features ").unwrap_or((file, ""));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(krate).join(file);
@@ -106,6 +108,7 @@ fn read(krate: &str, path: &Path) -> Result<Mutant> {
         krate: krate.to_owned(),
         features: features.to_owned(),
         first: first.to_owned(),
+        slow,
         file: file.into(),
         sound: sound.to_owned(),
         planted: planted.to_owned(),
@@ -119,7 +122,7 @@ struct Sources {
     /// Apart from where all else is built: cargo takes a crate of another copy of a workspace for the same one, so
     /// what was built with a bug would be used there.
     target: PathBuf,
-    /// Without optimisation.
+    /// By the tests that are written down alone, without optimisation if they can be.
     quick: bool,
 }
 
@@ -153,7 +156,8 @@ impl Sources {
             command.current_dir(&self.folder).env("CARGO_TARGET_DIR", &self.target);
             // Most of the crate that is changed is as it was.
             command.env("CARGO_INCREMENTAL", "1").env("PROPTEST_CASES", "64");
-            command.args(["test", "--profile", if self.quick { "dev" } else { "release" }, "-p"]);
+            let profile = if self.quick && !mutant.slow { "dev" } else { "release" };
+            command.args(["test", "--profile", profile, "-p"]);
             match mutant.krate.as_str() {
                 PROGRAM => command.args(["hapax", "--bins", "--tests"]),
                 krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
@@ -223,5 +227,6 @@ mod tests {
         assert_eq!(described("src/lib.rs --test a::b"), of("src/lib.rs", "", "a::b"));
         let both = described("src/lib.rs --features sled --test a::b");
         assert_eq!(both, of("src/lib.rs", "sled", "a::b"));
+        assert_eq!(described("src/lib.rs --test a::b --slow"), of("src/lib.rs", "", "a::b"));
     }
 }
