@@ -119,6 +119,13 @@ mod tests {
         assert!(!twice.conflict(&once) && !once.conflict(&twice));
     }
 
+    #[test]
+    fn beyond_the_end_of_a_full_list_nothing_is_said() {
+        let (full, other) =
+            (Numbers([1, 2, 3, 4, 5, 6, 7, 8]), Numbers([1, 2, 3, 4, 5, 6, 20, 21]));
+        assert!(!full.conflict(&other), "the first may hold 20 and 21 too");
+    }
+
     proptest! {
         #[test]
         fn any_bytes_may_be_held_against_any(a: [u8; 2 * NUMBERS_SIZE], b: [u8; 2 * NUMBERS_SIZE], small: bool) {

@@ -104,4 +104,15 @@ mod tests {
         }
         assert_eq!(chain.get(997).count(), 0);
     }
+
+    #[test]
+    fn each_entry_stands_in_one_bucket() {
+        let mut chain = Chain::default();
+        (0..10_000).for_each(|row| chain.insert(row * 7, row));
+        let length = |head: &u32| {
+            let first = chain.entries.get(*head as usize);
+            std::iter::successors(first, |entry| chain.entries.get(entry.next as usize)).count()
+        };
+        assert_eq!(chain.heads.iter().map(length).sum::<usize>(), 10_000);
+    }
 }
