@@ -3,6 +3,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod crash;
+mod fuzz;
 mod mutants;
 mod plot;
 mod rng;
@@ -35,9 +36,10 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile [--short]   servers that mean harm, in three orders: each has an outcome; fails unless honest hosts keep 80 %
                 of their pages/s (short: only that, one round for each order, 65 %)
-  fuzz-all [--minutes N | --seconds N] [--seed N] [--sanitizer NAME]   each fuzz target over what is kept of earlier
-                runs, then for so long, from that, its seeds and its corpus; its random choices begin at a random
-                seed, or at N; with the address sanitizer, or another one, or `none`
+  fuzz-all [--minutes N | --seconds N] [--seed N] [--sanitizer NAME | --built FOLDER] [--jobs N]   each fuzz target
+                over what is kept of earlier runs, then for so long, from that, its seeds and its corpus; its random
+                choices begin at a random seed, or at N; compiled by cargo fuzz with the address sanitizer, another
+                one, or `none`, or the programs of FOLDER; one target a core at a time, or N
   discards [--rows N]             how long commands and pages over a log of N discards take (10^6)
   mutants [NAME] [--limit N] [--from M]      plants each bug of crates/*/tests/mutants in a copy of the
                 sources, and fails unless the tests notice (with --limit only bugs whose test is written down, which
@@ -73,10 +75,13 @@ fn main() -> ExitCode {
         }),
         Some("plot") => plot::run("docs/figures".as_ref(), "docs/pictures".as_ref()),
         Some("web") => serve(number("--pages", 100_000), number("--port", 0)),
-        Some("fuzz-all") => {
-            let seconds = number("--seconds", 60 * number("--minutes", 1));
-            fuzz(seconds, number("--seed", 0), text("--sanitizer").unwrap_or("address"))
-        }
+        Some("fuzz-all") => fuzz::run(&fuzz::How {
+            seconds: number("--seconds", 60 * number("--minutes", 1)),
+            seed: number("--seed", 0),
+            sanitizer: text("--sanitizer").unwrap_or("address"),
+            built: text("--built"),
+            jobs: number("--jobs", cores()),
+        }),
         Some("discards") => tests(
             &["inspect::a_hundred_thousand_rows"],
             &[("DISCARDS", number("--rows", 1_000_000).to_string())],
@@ -132,6 +137,10 @@ fn as_called_by_a_user(program: &str) -> std::process::Command {
     command
 }
 
+fn cores() -> u64 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64)
+}
+
 /// The program itself, as new as its sources.
 fn built() -> anyhow::Result<()> {
     let status = cargo().args(["build", "--release", "--locked", "--bin", "crawl"]).status()?;
@@ -147,66 +156,6 @@ fn serve(pages: u64, port: u64) -> anyhow::Result<()> {
     loop {
         std::thread::park();
     }
-}
-
-/// What a fuzz target may take for one input: its goal is a second, with sanitizers too. In a short run, on a machine that
-/// may do something else, a pause of that is no find.
-const fn fuzz_timeout(seconds: u64) -> &'static str {
-    if seconds < 60 { "-timeout=5" } else { "-timeout=1" }
-}
-
-/// What earlier runs found worth keeping, then each fuzz target for some seconds, from a random seed if it is 0; the
-/// first that finds something ends it.
-fn fuzz(seconds: u64, seed: u64, sanitizer: &str) -> anyhow::Result<()> {
-    let nightly = |args: &[&str]| {
-        // As a user would call it: the toolchain of this program stands in the environment.
-        let mut command = as_called_by_a_user("cargo");
-        command
-            .args(["+nightly", "fuzz"])
-            .args(args)
-            .env_remove("CARGO")
-            .env_remove("RUSTUP_TOOLCHAIN");
-        command
-    };
-    let listed = nightly(&["list"]).output()?;
-    anyhow::ensure!(listed.status.success(), "cargo +nightly fuzz list failed: is it installed?");
-    let time = format!("-max_total_time={seconds}");
-    let seed = format!("-seed={seed}");
-    let (once, on): (&[&str], &[&str]) = (&["-runs=0"], &[&time, &seed, "-print_final_stats=1"]);
-    for target in String::from_utf8_lossy(&listed.stdout).split_whitespace() {
-        let corpus = format!("fuzz/corpus/{target}");
-        std::fs::create_dir_all(&corpus)?;
-        let (kept, seeds) = (format!("target/fuzz-kept/{target}"), format!("fuzz/seeds/{target}"));
-        unpack(&format!("fuzz/kept/{target}.tar.gz"), &kept)?;
-        report(target);
-        for (folders, how) in [([&kept, &seeds].as_slice(), once), (&[&corpus, &kept, &seeds], on)]
-        {
-            let status = nightly(&["run", "--sanitizer", sanitizer, target])
-                .args(folders)
-                .args([
-                    "--",
-                    "-max_len=4096",
-                    fuzz_timeout(seconds),
-                    "-rss_limit_mb=512",
-                    "-verbosity=0",
-                ])
-                .args(how)
-                .status()?;
-            anyhow::ensure!(
-                status.success(),
-                "{target} found something: see fuzz/artifacts/{target}"
-            );
-        }
-    }
-    Ok(())
-}
-
-/// What is kept of a target's corpus; hundreds of small files, so it lies in one archive.
-fn unpack(archive: &str, folder: &str) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let done = std::process::Command::new("tar").args(["-xzf", archive, "-C", folder]).status()?;
-    anyhow::ensure!(done.success(), "{archive} cannot be unpacked");
-    Ok(())
 }
 
 /// Runs some of the product's tests, seen.

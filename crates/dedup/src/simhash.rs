@@ -329,18 +329,6 @@ mod tests {
         assert_eq!(mixed.finish().to_string(), "902d042ff37dc12d");
     }
 
-    #[cfg(feature = "serde")]
-    #[test]
-    fn weights_are_data() {
-        let weights = Weights { image: 7, value: 11, ..Weights::default() };
-        let text = serde_json::to_string(&weights).unwrap();
-        assert_eq!(text, r#"{"shingle":1,"title":1,"heading":1,"image":7,"value":11}"#);
-        assert_eq!(serde_json::from_str::<Weights>(&text).unwrap(), weights);
-        let some: Weights = serde_json::from_str(r#"{"image":7,"value":11}"#).unwrap();
-        assert_eq!(some, weights);
-        assert!(serde_json::from_str::<Weights>(r#"{"images":7}"#).is_err());
-    }
-
     #[test]
     fn counting_in_planes_does_not_overflow() {
         for length in [65_534, 65_535, 65_536, 131_073] {

@@ -186,3 +186,16 @@ fn verdicts_can_be_serialised() {
     assert!(misspelt.to_string().contains("unknown field `distence`"), "{misspelt}");
     assert_eq!((policy.distance, policy.short_tokens), (5, 50));
 }
+
+#[cfg(feature = "serde")]
+#[test]
+fn weights_are_data() {
+    use hapax_dedup::Weights;
+    let weights = Weights { image: 7, value: 11, ..Weights::default() };
+    let text = serde_json::to_string(&weights).unwrap();
+    assert_eq!(text, r#"{"shingle":1,"title":1,"heading":1,"image":7,"value":11}"#);
+    assert_eq!(serde_json::from_str::<Weights>(&text).unwrap(), weights);
+    let some: Weights = serde_json::from_str(r#"{"image":7,"value":11}"#).unwrap();
+    assert_eq!(some, weights);
+    assert!(serde_json::from_str::<Weights>(r#"{"images":7}"#).is_err());
+}

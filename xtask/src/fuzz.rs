@@ -1,0 +1,127 @@
+//! Every fuzz target: over what earlier runs found worth keeping, then for some seconds.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail, ensure};
+
+/// How the targets run.
+#[derive(Debug)]
+pub(crate) struct How<'a> {
+    /// So long each, after what is kept.
+    pub(crate) seconds: u64,
+    /// Where their random choices begin; anywhere if it is 0.
+    pub(crate) seed: u64,
+    /// Of cargo fuzz: the address sanitizer, another one, or `none`.
+    pub(crate) sanitizer: &'a str,
+    /// Where programs lie that are there already; without it cargo fuzz compiles them.
+    pub(crate) built: Option<&'a str>,
+    /// So many at a time: one takes one core.
+    pub(crate) jobs: u64,
+}
+
+/// Runs every target. After the first that finds something no other begins.
+pub(crate) fn run(how: &How<'_>) -> Result<()> {
+    let targets = Mutex::new(targets()?.into_iter());
+    let failed = Mutex::new(Vec::new());
+    let next = || {
+        let found = !failed.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let mut targets = targets.lock().unwrap_or_else(PoisonError::into_inner);
+        targets.next().filter(|_| !found)
+    };
+    let work = || {
+        while let Some(target) = next() {
+            if let Err(error) = fuzz(&target, how) {
+                failed.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{error:#}"));
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..how.jobs.clamp(1, 64) {
+            scope.spawn(work);
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if !failed.is_empty() {
+        bail!("{}", failed.join("\n"));
+    }
+    Ok(())
+}
+
+/// The name of each, in their order.
+fn targets() -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    for file in fs::read_dir("fuzz/fuzz_targets")
+        .context("fuzz/fuzz_targets: is this the project's root?")?
+    {
+        names.extend(file?.path().file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    ensure!(!names.is_empty(), "there is no target in fuzz/fuzz_targets");
+    Ok(names)
+}
+
+/// What is kept of one target's corpus once, then new inputs. What it says is printed in one piece, for others may
+/// run beside it.
+fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
+    let corpus = format!("fuzz/corpus/{target}");
+    fs::create_dir_all(&corpus)?;
+    let (kept, seeds) = (format!("target/fuzz-kept/{target}"), format!("fuzz/seeds/{target}"));
+    unpack(&format!("fuzz/kept/{target}.tar.gz"), &kept)?;
+    let time = format!("-max_total_time={}", how.seconds);
+    let seed = format!("-seed={}", how.seed);
+    let new = [time.as_str(), &seed, "-print_final_stats=1"];
+    for (folders, flags) in
+        [([&kept, &seeds].as_slice(), ["-runs=0"].as_slice()), (&[&corpus, &kept, &seeds], &new)]
+    {
+        let mut command = program(target, folders, how)?;
+        let done = command
+            .args(["-max_len=4096", timeout(how.seconds), "-rss_limit_mb=512", "-verbosity=0"])
+            .args(flags)
+            .output()
+            .with_context(|| format!("{} cannot be run", command.get_program().display()))?;
+        let mut out = std::io::stderr().lock();
+        writeln!(out, "{target} {}", flags.join(" "))?;
+        out.write_all(&done.stdout)?;
+        out.write_all(&done.stderr)?;
+        ensure!(
+            done.status.success(),
+            "{target} failed: what it found lies in fuzz/artifacts/{target}"
+        );
+    }
+    Ok(())
+}
+
+/// What a target may take for one input: its goal is a second, with sanitizers too. In a short run, on a machine that
+/// may do something else, a pause of that is no find.
+const fn timeout(seconds: u64) -> &'static str {
+    if seconds < 60 { "-timeout=5" } else { "-timeout=1" }
+}
+
+/// What runs a target over some folders, of which the first takes what is new; libFuzzer's flags are to follow.
+fn program(target: &str, folders: &[&String], how: &How<'_>) -> Result<Command> {
+    let Some(built) = how.built else {
+        // As a user would call it: the toolchain of this program stands in the environment.
+        let mut command = crate::as_called_by_a_user("cargo");
+        command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
+        command.args(["+nightly", "fuzz", "run", "--sanitizer", how.sanitizer, target]);
+        command.args(folders).arg("--");
+        return Ok(command);
+    };
+    let artifacts = format!("fuzz/artifacts/{target}/");
+    fs::create_dir_all(&artifacts)?;
+    let mut command = Command::new(Path::new(built).join(target));
+    command.args(folders).arg(format!("-artifact_prefix={artifacts}"));
+    Ok(command)
+}
+
+/// What is kept of a target's corpus; hundreds of small files, so it lies in one archive.
+fn unpack(archive: &str, folder: &str) -> Result<()> {
+    fs::create_dir_all(folder)?;
+    let done = Command::new("tar").args(["-xzf", archive, "-C", folder]).status()?;
+    ensure!(done.success(), "{archive} cannot be unpacked");
+    Ok(())
+}
