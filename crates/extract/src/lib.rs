@@ -31,6 +31,7 @@ mod class_words;
 mod content;
 mod context;
 mod declared;
+mod dictionary;
 mod document;
 mod elements;
 mod fold;
@@ -55,10 +56,11 @@ mod wrap;
 
 pub use charset::CharsetSource;
 pub use content::Reason;
+pub use dictionary::jieba;
 pub use document::{
     Basis, Block, Document, Evidence, Image, Limits, Link, RobotsMeta, evidence, extract,
     extract_plain, links,
 };
 pub use parse::{ParseLimits, Truncation};
 pub use recipe::{Recipe, Tie};
-pub use tokens::{Features, RECIPE, features, for_each_token, jieba, weighted_words};
+pub use tokens::{Features, RECIPE, features, for_each_token, weighted_words};

@@ -2,22 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use jieba_rs::Jieba;
-
+use crate::dictionary::jieba;
 use crate::fold::fold;
 use crate::frequency::weights;
 use crate::lang::{is_cjk, is_katakana, is_unspaced};
 use crate::traditional::simplified;
 use crate::words::{Cutter, Words};
-
-static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-
-/// The one dictionary of the process, loaded at first use (about 0.15 s, 35 MB).
-pub fn jieba() -> &'static Jieba {
-    &JIEBA
-}
 
 /// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
 /// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
@@ -282,11 +273,11 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
 
 /// Visits the words of a run of Han and hiragana.
 fn segment(run: &str, visit: &mut impl FnMut(&str)) {
-    let words = JIEBA.cut(run, false);
+    let words = jieba().cut(run, false);
     if let Cow::Owned(simplified) = simplified(run) {
         // Traditional, where its words are found as simplified ones; a character that both write may
         // stand in a simplified text, whose words are found as they are.
-        let others = JIEBA.cut(&simplified, false);
+        let others = jieba().cut(&simplified, false);
         if others.len() < words.len() {
             let mut rest = run;
             for other in others {

@@ -248,15 +248,8 @@ fn translate(path: &Path, error: TantivyError) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::few_words::jieba;
     use crate::searcher::{SNIPPET_TEXT, Searcher};
-    use std::sync::LazyLock;
-
-    use jieba_rs::Jieba;
-
-    fn jieba() -> &'static Jieba {
-        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-        &JIEBA
-    }
 
     fn page<'a>(id: u64, title: &'a str, text: &'a str) -> Page<'a> {
         Page {

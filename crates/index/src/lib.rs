@@ -8,6 +8,8 @@ out by the caller's numbers: [`Index::delete_from`].
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod error;
+#[cfg(test)]
+mod few_words;
 mod index;
 mod reading;
 mod searcher;

@@ -79,18 +79,12 @@ fn is_refusal(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::LazyLock;
     use std::time::Duration;
 
-    use jieba_rs::Jieba;
     use tantivy::directory::{META_LOCK, MmapDirectory};
 
+    use crate::few_words::jieba;
     use crate::{Error, Index, Page, Searcher};
-
-    fn jieba() -> &'static Jieba {
-        static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
-        &JIEBA
-    }
 
     /// A folder in which nobody may write, also where that binds nobody.
     #[derive(Clone, Debug)]

@@ -136,12 +136,10 @@ impl TokenStream for Tokens<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::LazyLock;
-
-    static JIEBA: LazyLock<Jieba> = LazyLock::new(Jieba::new);
+    use crate::few_words::jieba;
 
     fn tokens(text: &str) -> Vec<Token> {
-        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
+        let mut tokenizer = MixedTokenizer::new(jieba);
         let mut stream = tokenizer.token_stream(text);
         let mut tokens = Vec::new();
         while stream.advance() {
@@ -186,7 +184,7 @@ mod tests {
     fn a_run_without_an_end_is_cut_in_pieces() {
         let word = "北京大学";
         let text = word.repeat(100_000);
-        let mut tokenizer = MixedTokenizer::new(|| &JIEBA);
+        let mut tokenizer = MixedTokenizer::new(jieba);
         let mut stream = tokenizer.token_stream(&text);
         let (mut count, mut from, mut position) = (0, 0, 0);
         while stream.advance() {
