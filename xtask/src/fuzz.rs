@@ -73,13 +73,14 @@ fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
     unpack(&format!("fuzz/kept/{target}.tar.gz"), &kept)?;
     let time = format!("-max_total_time={}", how.seconds);
     let seed = format!("-seed={}", how.seed);
-    let new = [time.as_str(), &seed, "-print_final_stats=1"];
+    let replay = ["-runs=0", "-verbosity=1"];
+    let new = [time.as_str(), &seed, "-print_final_stats=1", "-verbosity=0"];
     for (folders, flags) in
-        [([&kept, &seeds].as_slice(), ["-runs=0"].as_slice()), (&[&corpus, &kept, &seeds], &new)]
+        [([&kept, &seeds].as_slice(), replay.as_slice()), (&[&corpus, &kept, &seeds], &new)]
     {
         let mut command = program(target, folders, how)?;
         let done = command
-            .args(["-max_len=4096", timeout(how.seconds), "-rss_limit_mb=512", "-verbosity=0"])
+            .args(["-max_len=4096", timeout(how.seconds), "-rss_limit_mb=512"])
             .args(flags)
             .output()
             .with_context(|| format!("{} cannot be run", command.get_program().display()))?;
@@ -91,8 +92,24 @@ fn fuzz(target: &str, how: &How<'_>) -> Result<()> {
             done.status.success(),
             "{target} failed: what it found lies in fuzz/artifacts/{target}"
         );
+        if flags == replay {
+            let covered = covered(&String::from_utf8_lossy(&done.stderr));
+            ensure!(
+                covered >= LEAST_COVERED,
+                "{target} is blind: libFuzzer saw {covered} branches taken by what is kept, is it instrumented?"
+            );
+        }
     }
     Ok(())
+}
+
+/// Branches that what is kept takes at least; a target that is not instrumented has none.
+const LEAST_COVERED: u64 = 50;
+
+/// How many branches libFuzzer says were taken.
+fn covered(said: &str) -> u64 {
+    let after = said.rsplit_once(" cov: ").map_or("", |(_, after)| after);
+    after.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
 }
 
 /// What a target may take for one input: its goal is a second, with sanitizers too. In a short run, on a machine that
@@ -124,4 +141,18 @@ fn unpack(archive: &str, folder: &str) -> Result<()> {
     let done = Command::new("tar").args(["-xzf", archive, "-C", folder]).status()?;
     ensure!(done.success(), "{archive} cannot be unpacked");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_tells_of_no_branches_is_blind() {
+        let said =
+            "#2\tpulse  cov: 9 ft: 3\n#117\tINITED cov: 1204 ft: 3100 corp: 80/9Kb exec/s: 0\n";
+        assert_eq!(covered(said), 1204);
+        assert_eq!(covered("INFO: Running\n#3\tDONE  exec/s: 0 rss: 31Mb\n"), 0);
+        assert_eq!(covered(""), 0);
+    }
 }
