@@ -98,10 +98,11 @@ fn hosts_totals_and_log_agree_whatever_was_changed() {
     let flags = ["--concurrency", "1"];
     assert_eq!(code(&bench.crawl(&seeds, &flags)), 0);
     bench.agree_with_summary("after a crawl");
-    let lost = bench.summary()["hosts"].as_array().unwrap().iter().any(|host| {
-        host["host"] == format!("127.0.0.1:{}", clumsy.port) && host["discarded"] == 10
-    });
-    assert!(lost, "all of the first host's copies gave way: {}", bench.summary()["hosts"]);
+    let lost =
+        bench.summary()["hosts"].as_array().unwrap().iter().any(|host| {
+            host["host"] == format!("127.0.0.1:{}", clumsy.port) && host["discarded"] == 7
+        });
+    assert!(lost, "the first host's copies of equal text gave way: {}", bench.summary()["hosts"]);
     let (worse, better) = (bench.rows(&["--match", "page=5"])[0]["url"].clone(), good.url("/5"));
     for page in [worse.as_str().unwrap(), &better, worse.as_str().unwrap()] {
         bench.run(&["duplicates", "keep", page]);

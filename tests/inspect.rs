@@ -11,7 +11,7 @@ use crate::support::{Bench, Server, code, crawl, html, prose, say, text};
 /// A running `crawl inspect`. It ends with the test.
 #[derive(Debug)]
 pub(crate) struct Inspect {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: String,
 }
 

@@ -40,11 +40,15 @@ mod forgotten;
 // Which page stands for another one now, and figures that agree.
 mod figures;
 mod standing;
+// What another site cannot take.
+mod takeover;
 // What one crawl found, used by the next.
 mod feed;
 // The local web page, asked by hand and by a browser.
 mod browser;
 mod inspect;
+// The same and --metrics, flooded and asked by pages of others.
+mod local_server;
 // Servers and addresses that mean harm.
 mod behaviours;
 mod hostile;
@@ -68,6 +72,8 @@ mod second_chance;
 mod ends;
 // A second look at known pages.
 mod recrawl;
+// Data directories of earlier versions.
+mod upgrade;
 // Which pages are the same and which text is theirs, on pages made here.
 mod quality;
 // One crawl of many workers; in a build with that feature.

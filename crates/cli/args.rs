@@ -207,6 +207,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         data: Data,
     },
+    /// Bring a data directory of an earlier version to the formats of this one, without a request
+    #[command(
+        after_help = "Run it again after an interruption: it goes on.\n\nExamples:\n  crawl upgrade\n  crawl upgrade --data crawl-data"
+    )]
+    Upgrade {
+        #[command(flatten)]
+        data: Data,
+    },
     /// The table arrangements for so many pages, and which one is chosen
     #[command(
         after_help = "Examples:\n  crawl plan --pages 1e9\n  crawl plan --pages 2^34 --memory 256GiB\n  crawl plan --pages 1e6 --distance 6 --json"

@@ -16,7 +16,7 @@ const VERSION: u32 = 2;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
 /// crawl's any more. The store comes last: what is there without it is taken for damage.
-const OWN: [&str; 15] = [
+const OWN: [&str; 16] = [
     "crawl.toml",
     "summary.json",
     "pages",
@@ -29,6 +29,7 @@ const OWN: [&str; 15] = [
     "decisions.jsonl",
     "addresses.jsonl",
     "spool",
+    "upgrade",
     "worker",
     "hapax-demo",
     "dedup",

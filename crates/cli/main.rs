@@ -12,6 +12,7 @@ mod duplicates;
 mod exit;
 mod inspect;
 mod limits;
+mod local_server;
 mod output;
 mod settings;
 mod spelling;

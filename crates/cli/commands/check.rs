@@ -142,7 +142,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
 }
 
 fn options(recipe: &str) -> Options {
-    Options { recipe: recipe.to_owned(), ..Options::default() }
+    Options { recipe: recipe.to_owned(), strong_digests: true, ..Options::default() }
 }
 
 fn report(parts: &[Part], json: bool) -> Result<u8> {

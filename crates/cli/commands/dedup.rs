@@ -19,7 +19,7 @@ use super::addresses::Addresses;
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
 use super::pages::read_named;
-use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
+use crate::crawl::{Committer, Extent, Outcome, PageWork, Parts, Stats};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output;
@@ -141,7 +141,7 @@ fn answer(
         Err(what) => return Ok(Err((Some(item.id), what))),
     };
     let matches: Vec<Neighbour> = if all_matches {
-        committer.store().matches(&page.stored(item.id.as_bytes()))?
+        committer.matches(&page, &page.stored(item.id.as_bytes()), Extent::All)?
     } else {
         Vec::new()
     };

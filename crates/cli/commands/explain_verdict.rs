@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::explain::Page;
+use crate::crawl::{Digests, Extent, digests_of, matches};
 use crate::duplicates::Decisions;
 use crate::settings::Settings;
 
@@ -55,7 +56,10 @@ pub(super) fn ask(
         let text = "left out: `crawl forget` took it out".to_owned();
         return Ok(Verdict { text, json: json!({"verdict": "forgotten"}) });
     }
-    for best in store.matches(&page.evidence.document(key.as_bytes(), normal.as_ref(), 0))? {
+    let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
+    let former = page.evidence.basis.features.former_digest;
+    let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
+    for best in matches(store, &document, former, Extent::All)? {
         let of = key_of(store, best.id)?;
         // A person has said that these two are not the same.
         if !decisions.distinct(key, &of) {

@@ -33,6 +33,7 @@ pub(crate) mod stats;
 mod status;
 mod stored_kind;
 pub(crate) mod tables;
+mod upgrade;
 mod workers;
 
 use std::io::Write;
@@ -106,6 +107,7 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         }
         Some(Command::Calibrate(args)) => calibrate::run(&args),
         Some(Command::Check { json, data }) => check::run(json, &data.data),
+        Some(Command::Upgrade { data }) => upgrade::run(&data.data, common.quiet),
         Some(Command::Plan(args)) => plan::run(&args),
         Some(Command::FindAll(args)) => find::run(&args, find::What::Pairs, &common),
         Some(Command::FindClusters(args)) => find::run(&args, find::What::Clusters, &common),

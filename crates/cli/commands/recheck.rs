@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::change::alone;
 use crate::args::RecheckArgs;
-use crate::crawl::Committer;
+use crate::crawl::{Committer, matches_of_record};
 use crate::data::must_hold_pages;
 use crate::duplicates::{Request, Rows, Texts};
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
@@ -141,8 +141,12 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
 /// Decides about every stored page anew: first what people chose, then what is kept, in order, then
 /// what was discarded.
 fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
-    let options =
-        Options { policy, recipe: committer.recipe().name().to_owned(), ..Options::default() };
+    let options = Options {
+        policy,
+        recipe: committer.recipe().name().to_owned(),
+        strong_digests: true,
+        ..Options::default()
+    };
     let tables = Store::in_memory(options)?;
     // From numbers in the tables to the store's.
     let mut places: HashMap<u64, u64> = HashMap::new();
@@ -164,12 +168,11 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             if turn != pass || record.tokens == 0 {
                 continue;
             }
-            let document = record.document();
             let mut best = None;
             // What it is discarded for may have lost its place to a better one.
             let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
             let mut stays = false;
-            let matches = if pass == 0 { Vec::new() } else { tables.first_matches(&document)? };
+            let matches = if pass == 0 { Vec::new() } else { matches_of_record(&tables, &record)? };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
                 let Some(of) = committer.store().record(*id)? else { continue };
@@ -183,12 +186,12 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             }
             if best.is_some() == discarded && (!discarded || stays) {
                 if !discarded {
-                    places.insert(tables.insert(&document, None)?, record.id);
+                    places.insert(tables.insert_record(&record, None)?, record.id);
                 }
                 continue;
             }
             if best.is_none() {
-                places.insert(tables.insert(&document, None)?, record.id);
+                places.insert(tables.insert_record(&record, None)?, record.id);
             }
             changes.push(Change { record, of: best });
         }

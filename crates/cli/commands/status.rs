@@ -9,7 +9,7 @@ use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
 use super::tables::read_only;
-use crate::crawl::{Summary, print_hosts, print_summary};
+use crate::crawl::{Summary, digests_of, print_hosts, print_summary};
 use crate::data::{is_locked, must_exist, saved, unreadable, without_settings};
 use crate::duplicates::{LogCounts, Rows};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
@@ -117,10 +117,23 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
             }
             print_summary(&summary, running)?;
             print_hosts(&summary)?;
+            if summary.needs_upgrade {
+                say_upgrade(data)?;
+            }
         }
         None => writeln!(std::io::stdout(), "Nothing was crawled yet.")?,
     }
     Ok(COMPLETE)
+}
+
+/// What is not of this version's formats, and what to do.
+fn say_upgrade(data: &Path) -> Result<()> {
+    let name = crate::output::shell_path(data);
+    writeln!(
+        std::io::stdout(),
+        "An earlier version wrote this: its pages are compared by the digest of before until `crawl upgrade --data {name}` has run."
+    )?;
+    Ok(())
 }
 
 /// What `crawl dedup` makes: documents, and no crawl.
@@ -129,11 +142,12 @@ fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
         return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
     };
     let (documents, duplicates) = (store.len(), store.duplicates());
+    let needs_upgrade = digests_of(&store.payload())?.needs_upgrade();
     let mut out = std::io::stdout().lock();
     if json {
         let row = json!({
             "data": data.display().to_string(), "running": running, "dirs": dirs_json(&[(data, running)]),
-            "documents": documents, "duplicates": duplicates,
+            "documents": documents, "duplicates": duplicates, "needs_upgrade": needs_upgrade,
         });
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
@@ -146,5 +160,8 @@ fn documents(json: bool, data: &PathBuf, running: bool) -> Result<u8> {
         number(documents),
         number(duplicates)
     )?;
+    if needs_upgrade {
+        say_upgrade(data)?;
+    }
     Ok(COMPLETE)
 }

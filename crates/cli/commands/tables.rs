@@ -114,8 +114,13 @@ fn open(folder: &PathBuf, policy: Policy, recipe: &str) -> hapax_dedup::Result<S
     let wrong = |source| Error::Io { path: folder.clone(), source };
     let disk = FsDirectory::create(folder).map_err(wrong)?;
     let folder = ReadOnly { disk, own: MemDirectory::new() };
-    let options =
-        Options { policy, recipe: recipe.to_owned(), resident_bytes: 0, ..Options::default() };
+    let options = Options {
+        policy,
+        recipe: recipe.to_owned(),
+        resident_bytes: 0,
+        strong_digests: true,
+        ..Options::default()
+    };
     Store::open_in(Arc::new(folder), options)
 }
 

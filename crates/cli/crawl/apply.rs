@@ -7,10 +7,11 @@ use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_fetch::warc::format_time;
 use hapax_frontier::host_key;
 use hapax_index::{Page, StoredPage};
-use hapax_page::examples;
+use hapax_page::{examples, site_of};
 use url::Url;
 
 use super::commit::{Committer, round};
+use super::digests::is_of_text;
 use super::fetch::VALIDATORS;
 use super::log::{Discarded, DiscardedOf};
 use super::summary::Summary;
@@ -157,7 +158,7 @@ impl Committer {
         }
         self.forget(own)?;
         self.forget_validators(&entry.url);
-        self.store.insert(&record.document(), Some(of))?;
+        self.store.insert_record(&record, Some(of))?;
         self.count(&entry.kind, 1, entry.bytes);
         self.decide(&Decision {
             time: now(),
@@ -210,7 +211,7 @@ impl Committer {
         let Some(new_id) = self.store.restore(found.record.id)? else {
             return Ok(Err("it is gone".into()));
         };
-        let other_id = self.store.insert(&other.document(), Some(new_id))?;
+        let other_id = self.store.insert_record(&other, Some(new_id))?;
         self.index_again(&entry, &found, new_id)?;
         self.tell_better(&String::from_utf8_lossy(&other.key), &entry.url)?;
 
@@ -245,14 +246,15 @@ impl Committer {
         rows: &Rows,
         texts: &Texts,
         copies: Vec<Row>,
-        by: &str,
+        (gone, by): (&str, &str),
     ) -> Result<bool> {
         let mut ranked = Vec::new();
+        let site = site_of(Url::parse(gone).ok().as_ref(), gone.as_bytes());
         for row in copies {
             let entry = rows.entry(&row)?;
             if entry.kind != "alias" && !self.decisions.forgotten(&entry.url, rows.host(&row)) {
                 let is_equal = entry.kind == "exact";
-                ranked.push((is_equal, Rank::of(&entry), row.id, entry));
+                ranked.push((is_equal, Rank::of(&entry, site), row.id, entry));
             }
         }
         ranked.sort_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
@@ -278,7 +280,7 @@ impl Committer {
             None => Ok(None),
         };
         let (Some(one), Some(other)) = (record(one)?, record(other)?) else { return Ok(true) };
-        let is_equal = one.digest.is_some() && one.digest == other.digest;
+        let is_equal = one.has_digest_of(&other);
         let level = if is_equal { Level::Text } else { Level::Hamming };
         let fingerprints = [one.fingerprint, other.fingerprint];
         let sides = [one.document(), other.document()];
@@ -324,7 +326,7 @@ impl Committer {
         let (kept, other_page) = (texts.page(own), texts.page(other));
         self.forget(own)?;
         self.forget_validators(&String::from_utf8_lossy(key));
-        let id = self.store.insert(&record.document(), Some(other))?;
+        let id = self.store.insert_record(&record, Some(other))?;
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
         self.count(&line.kind, 1, line.bytes);
         self.discarded.append(&line)?;
@@ -354,7 +356,7 @@ impl Committer {
         near: Option<&Neighbour>,
     ) -> Discarded {
         let url = String::from_utf8_lossy(&record.key).into_owned();
-        let exact = record.digest.is_some() && record.digest == of.digest;
+        let exact = record.has_digest_of(of);
         let distance = record.fingerprint.distance(of.fingerprint);
         let level = match near {
             Some(near) => near.level.name(),
@@ -438,6 +440,7 @@ impl Committer {
         let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
         let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { return Ok(()) };
         summary.pages = self.stats.pages();
+        summary.needs_upgrade = self.digests().needs_upgrade();
         summary.take_discarded(&log);
         data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)
     }
@@ -502,11 +505,11 @@ impl Committer {
         if exact && let Some(kept) = texts.kept_page(entry) {
             // The archive keeps the head only; the text is that of the page it was compared with,
             // which need not be the one that is kept now.
-            let digest = match entry.of.id {
-                Some(of) => self.store.record(of)?.and_then(|record| record.digest),
+            let of = match entry.of.id {
+                Some(of) => self.store.record(of)?,
                 None => None,
             };
-            if digest.is_some() && digest == found.record.digest {
+            if of.is_some_and(|of| of.has_digest_of(&found.record)) {
                 (found.text, found.stored_at) = (kept.text, kept.stored_at);
                 return Ok(Ok(found));
             }
@@ -518,7 +521,7 @@ impl Committer {
             stored_page(&self.pages_folder, place.as_deref()?, &url)
         };
         let Some((document, basis)) = read() else { return Ok(Err(missing.into())) };
-        if exact && basis.features.digest != found.record.digest {
+        if exact && !is_of_text(&found.record, &basis.features) {
             return Ok(Err(missing.into()));
         }
         found.text = basis.text;

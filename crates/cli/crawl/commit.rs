@@ -7,6 +7,7 @@ use std::hash::BuildHasher;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
@@ -16,10 +17,11 @@ use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
 use hapax_frontier::{Frontier, Lease, host_key};
 use hapax_index::{Index, Searcher, StoredPage};
 
+use super::digests::{self, Digests, Extent};
 use super::intact;
 use super::log::{Committed, Log, Skipped};
 use super::page::PageWork;
-use super::positions::{PagePosition, SkipPosition, read_position};
+use super::positions::{PagePosition, SkipPosition, digests_of, read_position};
 use super::received::Received;
 use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::Stats;
@@ -112,6 +114,8 @@ pub(crate) struct Committer {
     pub(super) seed_fetched: Option<bool>,
     /// Of which pages were fetched in the last group, and how many ever.
     hosts: Vec<(String, u64)>,
+    /// Which digests the store's records have.
+    pub(super) digests: Digests,
     pub(super) policy: hapax_dedup::Policy,
     pub(super) recipe: Recipe,
     before: Duration,
@@ -154,6 +158,7 @@ impl Committer {
             merge_bytes: DEDUP_MEMORY,
             // A crawl offers a thousand pages a second: its memory is better spent elsewhere.
             resident_bytes: 0,
+            strong_digests: true,
             ..Options::default()
         };
         intact::has_store(data)?;
@@ -170,6 +175,7 @@ impl Committer {
             error => error.into(),
         })?;
         let pages: PagePosition = read_position(&store.payload())?;
+        let digests = digests_of(&store.payload())?;
         let skips: SkipPosition = match &frontier {
             Some(frontier) => SkipPosition::read(&frontier.payload()?)?,
             None => SkipPosition::default(),
@@ -247,6 +253,7 @@ impl Committer {
             rules: skips.rules,
             seed_fetched: skips.seed_fetched,
             hosts: pages.hosts,
+            digests,
             policy: parts.policy,
             recipe: parts.recipe,
             before: Duration::from_millis(skips.elapsed_ms),
@@ -258,6 +265,7 @@ impl Committer {
             cache_told: false,
         };
         committer.stats.restore(pages.counts, skips.counts);
+        committer.stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
         if let Some(frontier) = committer.frontier.as_ref().filter(|_| !parts.shared) {
             frontier.notes(HOST_PAGES, &mut |host, pages| {
                 committer.stats.restore_host(host, pages);
@@ -310,8 +318,11 @@ impl Committer {
         let document = page.stored(key.as_bytes());
         let best = match self.ask_all(&document)? {
             None => match self.decisions.has_distinct(url) {
-                false => self.store.first_matches(&document)?.into_iter().next(),
-                true => self.first_alike(url, self.store.matches(&document)?.into_iter())?,
+                false => self.matches(page, &document, Extent::Few)?.into_iter().next(),
+                true => {
+                    let all = self.matches(page, &document, Extent::All)?;
+                    self.first_alike(url, all.into_iter())?
+                }
             },
             Some(Told::New) => None,
             Some(Told::Duplicate(of)) => Some(of),
@@ -360,6 +371,29 @@ impl Committer {
         });
         self.finish(page.lease.as_ref());
         Ok(outcome)
+    }
+
+    /// The stored documents that a page duplicates, best first.
+    pub(crate) fn matches(
+        &self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        extent: Extent,
+    ) -> Result<Vec<Neighbour>> {
+        let former = page.evidence.basis.features.former_digest;
+        let former = former.filter(|_| self.digests.has_former());
+        digests::matches(&self.store, document, former, extent)
+    }
+
+    /// Which digests the store's records have.
+    pub(crate) const fn digests(&self) -> Digests {
+        self.digests
+    }
+
+    /// They have others from the next commit on.
+    pub(super) fn set_digests(&mut self, digests: Digests) {
+        self.digests = digests;
+        self.stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
     }
 
     /// Logs a URL that was not fetched or not used.
@@ -446,6 +480,7 @@ impl Committer {
             counts: self.stats.pages(),
             archive: self.archive_name,
             hosts: self.hosts.clone(),
+            digests: self.digests,
             ..PagePosition::default()
         };
         if let Some(warc) = &mut self.warc {

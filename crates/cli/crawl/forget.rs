@@ -68,7 +68,7 @@ impl Committer {
             let copies = copies.remove(&id).unwrap_or_default();
             if record.of.is_none()
                 && record.tokens > 0
-                && self.best_copy_instead(rows, texts, copies, by)?
+                && self.best_copy_instead(rows, texts, copies, (&name, by))?
             {
                 // It is a discarded page now, under a new number and with a row of its own.
                 if let Some(own) = self.store.id_of(&record.key)? {

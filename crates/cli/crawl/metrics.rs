@@ -28,11 +28,7 @@ pub(super) fn serve(
         async move { ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text) }
     };
     let app = axum::Router::new().route("/metrics", get(answer));
-    runtime.spawn(async move {
-        if let Err(error) = axum::serve(listener, app).await {
-            tracing::warn!("--metrics: {error}");
-        }
-    });
+    runtime.spawn(crate::local_server::serve(listener, app, std::future::pending()));
     Ok(())
 }
 

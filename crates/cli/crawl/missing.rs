@@ -72,7 +72,9 @@ impl MissingPages {
             self.answers.insert(host.to_owned(), note.as_deref().and_then(read_note));
         }
         let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
-        if page.evidence.basis.features.digest == Some(answer.digest) {
+        let features = &page.evidence.basis.features;
+        // The note may be of a version before, with the former digest.
+        if [features.digest, features.former_digest].contains(&Some(answer.digest)) {
             return Ok(true);
         }
         let both = page.evidence.sketch.as_ref().zip(answer.sketch.as_ref());

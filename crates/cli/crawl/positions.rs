@@ -7,6 +7,7 @@ use hapax_frontier::Frontier;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::digests::Digests;
 use super::stats::PageCounts;
 
 /// Positions of the other stores, carried by each commit of the dedup store.
@@ -30,6 +31,16 @@ pub(super) struct PagePosition {
     /// Hosts of which pages were fetched in the last group, and how many ever: the frontier keeps these counts, and
     /// its commit may not have come about.
     pub(super) hosts: Vec<(String, u64)>,
+    /// Which digests the store's records have.
+    pub(super) digests: Digests,
+}
+
+/// Which digests the records of a store have, by the payload of its last commit.
+pub(crate) fn digests_of(payload: &[u8]) -> Result<Digests> {
+    if payload.is_empty() {
+        return Ok(Digests::Current);
+    }
+    Ok(read_position::<PagePosition>(payload)?.digests)
 }
 
 /// The same for the frontier's commits.

@@ -10,6 +10,7 @@ use hapax_frontier::{Frontier, Lease};
 use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};
+use super::digests::is_of_text;
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
 use crate::duplicates::{ALIAS, Row, Rows};
@@ -48,7 +49,7 @@ impl Committer {
         let title = self.earlier.as_ref().filter(|_| record.of.is_none());
         let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
         Ok(of_is_there
-            && record.digest == page.evidence.basis.features.digest
+            && is_of_text(&record, &page.evidence.basis.features)
             && title.is_none_or(|title| title == page.document.title))
     }
 
@@ -192,8 +193,9 @@ impl Committer {
             return Ok(Some(row.kind_name()));
         }
         // Discarded in this very run.
-        let other = self.store.record(of)?.and_then(|other| other.digest);
-        Ok(Some(if other.is_some() && other == record.digest { "exact" } else { "near" }))
+        let other = self.store.record(of)?;
+        let exact = other.is_some_and(|other| other.has_digest_of(record));
+        Ok(Some(if exact { "exact" } else { "near" }))
     }
 
     /// A page that is known says for good that it is not there any more, or not to be indexed: it

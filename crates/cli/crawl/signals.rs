@@ -30,7 +30,7 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>> {
 }
 
 /// Ctrl-C and SIGTERM.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     #[cfg(unix)]
     term: tokio::signal::unix::Signal,
     #[cfg(unix)]
@@ -39,13 +39,13 @@ pub(super) struct Signals {
 
 impl Signals {
     #[cfg(unix)]
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { term: signal(SignalKind::terminate())?, int: signal(SignalKind::interrupt())? })
     }
 
     #[cfg(unix)]
-    pub(super) async fn recv(&mut self) {
+    pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.term.recv() => {}
             _ = self.int.recv() => {}
@@ -53,12 +53,12 @@ impl Signals {
     }
 
     #[cfg(not(unix))]
-    pub(super) fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         Ok(Self {})
     }
 
     #[cfg(not(unix))]
-    pub(super) async fn recv(&mut self) {
+    pub(crate) async fn recv(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }

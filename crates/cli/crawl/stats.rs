@@ -1,7 +1,7 @@
 //! What is counted. Shared between the threads; stored with each commit.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,8 @@ pub(crate) struct Stats {
     /// Skipped URLs by reason, moved forward with the frontier's commits.
     skipped: Mutex<BTreeMap<String, u64>>,
     hosts: Mutex<HashMap<String, HostPages>>,
+    /// `crawl upgrade` would change something in the data directory.
+    pub(crate) needs_upgrade: AtomicBool,
     /// Requests in flight.
     pub(crate) in_flight: AtomicU64,
     /// Responses of this run, of any status.

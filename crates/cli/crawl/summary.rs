@@ -81,6 +81,13 @@ pub(crate) struct Summary {
     /// Of the seeds none was ever fetched, whatever sitemaps brought.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) seed_missed: bool,
+    /// `crawl upgrade` would change something; a summary of a version before does not say so.
+    #[serde(default = "is_of_before")]
+    pub(crate) needs_upgrade: bool,
+}
+
+const fn is_of_before() -> bool {
+    true
 }
 
 /// What came of one host.
@@ -136,6 +143,7 @@ impl Summary {
             shared: false,
             unreached: false,
             seed_missed: false,
+            needs_upgrade: stats.needs_upgrade.load(Relaxed),
         }
     }
 
@@ -166,6 +174,7 @@ impl Summary {
         self.complete = (self.time.is_empty() || self.complete) && other.complete;
         self.stopped = self.stopped.or(other.stopped);
         self.time = self.time.max(other.time);
+        self.needs_upgrade |= other.needs_upgrade;
         self
     }
 

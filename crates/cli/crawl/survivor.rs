@@ -6,7 +6,7 @@ use anyhow::Result;
 use hapax_dedup::{Level, Neighbour};
 use hapax_fetch::warc::format_time;
 use hapax_index::StoredPage;
-use hapax_page::{AddressRank, examples};
+use hapax_page::{AddressRank, examples, site_of};
 use url::Url;
 
 use super::commit::Committer;
@@ -39,9 +39,10 @@ impl Rank {
         }
     }
 
-    /// Of a discarded page.
-    pub(super) fn of(entry: &Discarded) -> Self {
-        Self::new(&entry.url, entry.canonical, &entry.time, entry.bytes)
+    /// Of a discarded page that may take the place of one of `site`.
+    pub(super) fn of(entry: &Discarded, site: u64) -> Self {
+        let own = site_of(Url::parse(&entry.url).ok().as_ref(), entry.url.as_bytes());
+        Self::new(&entry.url, entry.canonical && own == site, &entry.time, entry.bytes)
     }
 }
 
@@ -56,6 +57,11 @@ const MIN_SIMILARITY: f64 = 0.8;
 impl Committer {
     /// Whether a page is better than the one that it duplicates. What a person chose stays, and so
     /// does what the page itself names as its canonical address.
+    ///
+    /// A page of another site takes the place of a kept one only if the kept page names it as its
+    /// canonical address, or if the texts are equal: with a near text of its own it would put that text
+    /// into the index under the kept page's claim. That it names itself as canonical counts on its own
+    /// site alone.
     pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
         let Some(record) = self.store.record(best.id)? else { return Ok(false) };
         if Self::is_elsewhere(&record.key) {
@@ -72,9 +78,12 @@ impl Committer {
         if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
             return Ok(false);
         }
+        let same_site = record.site == site_of(Some(&page.url), url.as_bytes());
+        // The former digest can be forged.
+        let equal = best.level == Level::Text && record.strong_digest;
         let own = Rank::new(
             url,
-            names == Some(url),
+            same_site && names == Some(url),
             &format_time(page.time),
             page.response.body.len() as u64,
         );
@@ -86,13 +95,16 @@ impl Committer {
         {
             return Ok(true);
         }
+        if !same_site && !equal {
+            return Ok(false);
+        }
         // Most pages lose already by what is known without a look into the index.
         if own < rank(false, 0) {
             return Ok(false);
         }
         let (canonical, bytes) =
             self.details_of(best.id)?.map_or((false, 0), |page| (page.canonical, page.bytes));
-        Ok(own > rank(canonical, bytes))
+        Ok(own > rank(same_site && canonical, bytes))
     }
 
     /// Remembers which address a page that is kept now names, if it is another one.
@@ -141,7 +153,7 @@ impl Committer {
         let place = location.as_ref().map(super::commit::place);
         self.keep(page, id, &format_time(page.time), location)?;
         self.remember_named(page, id);
-        let other_id = self.store.insert(&other.document(), Some(id))?;
+        let other_id = self.store.insert_record(&other, Some(id))?;
         let Some(own) = self.store.record(id)? else { return Ok(()) };
         let text = kept.as_ref().map(|page| page.text.clone());
         let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use hapax_fetch::warc::{http_parts, read_at};
+use hapax_fetch::warc::{Record, http_parts, read_at};
 use hapax_page::{HASH, Kind};
 use url::Url;
 
@@ -52,6 +52,14 @@ pub(crate) fn stored_page(
 ) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
     let (file, offset) = place.split_once(':')?;
     let record = read_at(pages, file.parse().ok()?, offset.parse().ok()?, MAX_RECORD).ok()?;
+    page_of_record(&record, url)
+}
+
+/// The page of a record of our own archive; `None` if the record holds no body.
+pub(super) fn page_of_record(
+    record: &Record,
+    url: &Url,
+) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {
     let (_, headers, raw) = http_parts(&record.block)?;
     let header = |name: &str| {
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 use std::net::SocketAddr;
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method};
 
 /// What tells our own pages' requests from those of others.
 #[derive(Clone, Debug)]
@@ -28,6 +28,23 @@ impl Guard {
         host.is_some_and(|host| self.hosts.iter().any(|own| own.eq_ignore_ascii_case(host)))
     }
 
+    /// Whether a request may be answered: not if a page of another site made it. A browser says so in
+    /// Sec-Fetch-Site (W3C Fetch Metadata). From another site a person may follow a link to the overview.
+    pub(super) fn may_ask(&self, method: &Method, path: &str, headers: &HeaderMap) -> bool {
+        let is = |name: &str, wanted: &str| {
+            let mut values = headers.get_all(name).iter();
+            values.next().is_some_and(|value| value == wanted) && values.next().is_none()
+        };
+        let own = !headers.contains_key("sec-fetch-site")
+            || is("sec-fetch-site", "same-origin")
+            || is("sec-fetch-site", "none");
+        let overview = method == Method::GET
+            && path == "/"
+            && is("sec-fetch-mode", "navigate")
+            && is("sec-fetch-dest", "document");
+        own || overview
+    }
+
     /// Whether a change was asked for by one of our own pages.
     pub(super) fn trusts(&self, headers: &HeaderMap, token: &str) -> bool {
         let own_origin = headers.get("origin").is_none_or(|origin| {
@@ -47,6 +64,48 @@ fn equal(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_that_another_site_makes_is_refused_but_for_a_link_to_the_overview() {
+        let guard = Guard::new("127.0.0.1:7878".parse().unwrap());
+        let may = |method: &Method, path: &str, list: &[(&'static str, &'static str)]| {
+            let headers = list
+                .iter()
+                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+                .collect();
+            guard.may_ask(method, path, &headers)
+        };
+        for path in ["/", "/search", "/list"] {
+            assert!(may(&Method::GET, path, &[]), "an old browser, or a script");
+            for site in ["same-origin", "none"] {
+                assert!(may(&Method::GET, path, &[("sec-fetch-site", site)]));
+            }
+        }
+        for site in ["cross-site", "same-site", "", "Same-Origin", "same-origin, none"] {
+            for method in [Method::GET, Method::HEAD, Method::POST] {
+                for path in ["/", "/search", "/style.css"] {
+                    for (mode, dest) in [
+                        ("no-cors", "image"),
+                        ("cors", "empty"),
+                        ("navigate", "iframe"),
+                        ("navigate", "document"),
+                    ] {
+                        let headers = [
+                            ("sec-fetch-site", site),
+                            ("sec-fetch-mode", mode),
+                            ("sec-fetch-dest", dest),
+                        ];
+                        let overview = (&method, path, dest) == (&Method::GET, "/", "document");
+                        assert_eq!(
+                            may(&method, path, &headers),
+                            overview,
+                            "{method} {path} {headers:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn only_our_own_pages_may_change_anything() {

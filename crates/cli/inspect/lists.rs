@@ -119,9 +119,9 @@ fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
     let last = total.saturating_sub(1) / PAGE;
     html! {
         nav.pages aria-label="Pages of the list" {
-            @if query.page > 0 { a rel="prev" href=(query.at(path, query.page - 1)) { "← newer" } }
-            @if total > PAGE { span.dim { "page " (query.page + 1) " of " (last + 1) } }
-            @if query.page < last { a rel="next" href=(query.at(path, query.page + 1)) { "older →" } }
+            @if query.page > 0 { a rel="prev" href=(query.at(path, query.page.saturating_sub(1))) { "← newer" } }
+            @if total > PAGE { span.dim { "page " (query.page.saturating_add(1)) " of " (last + 1) } }
+            @if query.page < last { a rel="next" href=(query.at(path, query.page.saturating_add(1))) { "older →" } }
         }
     }
 }

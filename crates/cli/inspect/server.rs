@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use axum::extract::{Form, Path as UrlPath, Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
@@ -19,14 +20,18 @@ use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
 use super::views::{error_page, overview};
 use crate::commands::change::change;
+use crate::crawl::Signals;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Request as Change, Rows};
 use crate::exit::{COMPLETE, USAGE, coded};
+use crate::local_server;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 /// Nothing but our own style and script, no frame around us, forms to ourselves only.
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// Pages that are drawn when the server ends have so long.
+const SHUTDOWN: Duration = Duration::from_millis(500);
 /// Bytes of a form.
 const MAX_FORM: usize = 16 << 10;
 
@@ -70,13 +75,12 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
             use std::io::Write;
             writeln!(std::io::stdout(), "Look at http://{address}/   (Ctrl-C ends it)")?;
         }
-        axum::serve(listener, router(Arc::new(app)))
-            .with_graceful_shutdown(async {
-                let _ = tokio::signal::ctrl_c().await;
-            })
-            .await
-            .context("the server")
+        let mut signals = Signals::new()?;
+        local_server::serve(listener, router(Arc::new(app)), signals.recv()).await;
+        anyhow::Ok(())
     })?;
+    // Not for what is still drawn: a slow search ends with the process.
+    runtime.shutdown_timeout(SHUTDOWN);
     Ok(COMPLETE)
 }
 
@@ -102,10 +106,13 @@ fn router(app: Arc<App>) -> axum::Router {
 
 /// Every answer carries what a browser needs to know; who does not name us gets none.
 async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let mut response = if app.guard.knows_host(request.headers()) {
-        next.run(request).await
-    } else {
+    let (method, path) = (request.method(), request.uri().path());
+    let mut response = if !app.guard.knows_host(request.headers()) {
         (StatusCode::MISDIRECTED_REQUEST, "This host name does not belong here.\n").into_response()
+    } else if !app.guard.may_ask(method, path, request.headers()) {
+        (StatusCode::FORBIDDEN, "A page of another site made this request.\n").into_response()
+    } else {
+        next.run(request).await
     };
     let headers = response.headers_mut();
     for (name, value) in [
@@ -114,6 +121,9 @@ async fn protect(State(app): State<Arc<App>>, request: Request, next: Next) -> R
         // `no-referrer` would have browsers call the origin of our own forms null.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
+        // Nobody else's page may load a part of ours, or keep a handle of its window.
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

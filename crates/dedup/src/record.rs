@@ -1,7 +1,7 @@
 //! What is stored of one document, and how it lies in a journal frame.
 
 use crate::policy::Side;
-use crate::store::columns::{HAS_DIGEST, HAS_SKETCH, INDEXED, Row};
+use crate::store::columns::{HAS_DIGEST, HAS_SKETCH, INDEXED, Row, STRONG};
 use crate::{Fingerprint, NUMBERS_SIZE, Numbers, SKETCH_SIZE, Sketch};
 
 /// The number of a document in a store, from 0, in order of insertion.
@@ -87,6 +87,9 @@ pub struct Record {
     pub time: u64,
     /// Whether it is in the tables, so that others can be found to duplicate it.
     pub indexed: bool,
+    /// Whether the digest was made by a method without known collisions, see
+    /// [`Options::strong_digests`](crate::Options::strong_digests).
+    pub strong_digest: bool,
     /// The caller's key.
     pub key: Vec<u8>,
 }
@@ -95,7 +98,9 @@ impl Record {
     /// The record in bytes, as it lies in a journal (FORMAT.md), for stores elsewhere.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode(self.id, &Row::new(&self.document(), self.of, self.indexed), &mut bytes);
+        let document = self.document();
+        let row = Row::new(&document, self.of, self.indexed);
+        encode(self.id, &row.with_strong_digest(self.strong_digest), &mut bytes);
         bytes
     }
 
@@ -103,6 +108,13 @@ impl Record {
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (id, row) = decode(bytes)?;
         Some(row.record(id))
+    }
+
+    /// Whether both records have a digest, of one method, and the digests are equal.
+    pub fn has_digest_of(&self, other: &Self) -> bool {
+        self.digest.is_some()
+            && self.digest == other.digest
+            && self.strong_digest == other.strong_digest
     }
 
     /// The record as a document to be offered.
@@ -123,7 +135,7 @@ impl Record {
 
 const HAS_OF: u8 = 8;
 const HAS_NUMBERS: u8 = 16;
-const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF | HAS_NUMBERS;
+const FLAGS: u8 = HAS_DIGEST | HAS_SKETCH | INDEXED | HAS_OF | HAS_NUMBERS | STRONG;
 
 /// Appends a document as it lies in a journal frame: id, flags, fingerprint, tokens, site, names,
 /// time, then the optional parts and the key, all little-endian.

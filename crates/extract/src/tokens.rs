@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use sha2::{Digest as _, Sha256};
+
 use crate::dictionary::jieba;
 use crate::fold::fold;
 use crate::frequency::weights;
@@ -22,10 +24,14 @@ pub struct Features {
     /// Shingles of three tokens that carry a stopword or a number; all shingles of a text that has
     /// few of those. For similarity.
     pub shingles: Vec<u64>,
-    /// Digest of the whole token sequence, equal for texts of the same tokens, whatever their case
-    /// and whatever stands between them. `None` without tokens. Texts that differ in spacing or
-    /// punctuation may have other tokens: `it's`, or a space between two Han characters.
+    /// Digest of the whole token sequence: the first 128 bits of SHA-256 over the bytes of the folded
+    /// tokens, each followed by the byte `0xFF`, which no UTF-8 holds. Equal for texts of the same
+    /// tokens, whatever their case and punctuation. `None` without tokens. Texts that differ in spacing
+    /// or punctuation may have other tokens: `it's`, or a space between two Han characters.
     pub digest: Option<[u8; 16]>,
+    /// The digest that versions before 0.2 stored: 128 bits of a mix of 64-bit word hashes, for which
+    /// collisions can be constructed. Compare it with records of these versions only.
+    pub former_digest: Option<[u8; 16]>,
     /// How many content words there are.
     pub tokens: u32,
     /// Its numbers, but for dates and times of day, which change on the same page.
@@ -81,7 +87,7 @@ pub fn features(
     language: &str,
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
-    let Read { plain, anchors, words, tokens, digest } = read(text, language, hash);
+    let Read { plain, anchors, words, tokens, digest, former_digest } = read(text, language, hash);
     // Of a text of function words alone these are what it says.
     let (words, tokens) = match tokens {
         0 if !plain.is_empty() => {
@@ -108,9 +114,10 @@ pub fn features(
     }
     let any = !plain.is_empty();
     drop((plain, anchors));
-    let digest = any.then(|| digest.finish());
+    let digest = any.then_some(digest);
+    let former_digest = any.then(|| former_digest.finish());
     let numbers = numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect();
-    Features { words, shingles, digest, tokens, numbers }
+    Features { words, shingles, digest, former_digest, tokens, numbers }
 }
 
 /// So many tokens of a text become features, 8 to 20 bytes each while it is read; what comes after them
@@ -127,16 +134,19 @@ struct Read {
     words: Vec<(u64, u32)>,
     /// How many of them are content.
     tokens: u32,
-    digest: Digest,
+    digest: [u8; 16],
+    former_digest: FormerDigest,
 }
 
 fn read(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Read {
     let mut known = Words::new(language, hash);
     let (mut plain, mut anchors, mut stems) = (Vec::new(), Vec::new(), Vec::new());
-    let mut digest = Digest::default();
+    let (mut digest, mut former_digest) = (Sha256::new(), FormerDigest::default());
     for_each_token(text, |token| {
         let word = known.get(token);
-        digest.add(word.plain);
+        digest.update(token);
+        digest.update([END_OF_TOKEN]);
+        former_digest.add(word.plain);
         if plain.len() < MAX_TOKENS {
             plain.push(word.plain);
             anchors.push(word.anchor);
@@ -144,20 +154,25 @@ fn read(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64 + Copy + 'static
         }
     });
     let tokens = u32::try_from(stems.len()).unwrap_or(u32::MAX);
-    Read { plain, anchors, words: known.finish(&stems), tokens, digest }
+    let digest = digest.finalize().first_chunk().copied().unwrap_or_default();
+    Read { plain, anchors, words: known.finish(&stems), tokens, digest, former_digest }
 }
 
-/// Two sums of 64 bits, each of which tells any two sequences apart that differ in one place.
-#[derive(Clone, Copy)]
-struct Digest([u64; 2]);
+/// Ends a token in what the digest is made of; no UTF-8 holds it.
+const END_OF_TOKEN: u8 = 0xFF;
 
-impl Default for Digest {
+/// Two sums of 64 bits over word hashes. Every step is invertible and the word hashes are not keyed, so
+/// equal sums can be constructed: only for records of before.
+#[derive(Clone, Copy)]
+struct FormerDigest([u64; 2]);
+
+impl Default for FormerDigest {
     fn default() -> Self {
         Self([0, 1])
     }
 }
 
-impl Digest {
+impl FormerDigest {
     #[inline]
     const fn add(&mut self, token: u64) {
         let Self([a, b]) = *self;
@@ -489,17 +504,41 @@ mod tests {
         for (place, text) in texts.iter().enumerate() {
             assert_eq!(of(text), of(&text.replace(' ', ", ")));
             assert!(texts.iter().skip(place + 1).all(|other| of(text) != of(other)), "{text}");
-            // Both halves tell them apart.
-            let halves = |text: &str| u128::from_le_bytes(of(text).unwrap());
+            // Both halves of the former one differ, too.
+            let former = |text: &str| features(text, "en", hash).former_digest;
+            let halves = |text: &str| u128::from_le_bytes(former(text).unwrap());
             for other in texts.iter().skip(place + 1) {
                 let both = halves(text) ^ halves(other);
                 assert!(both as u64 != 0 && both >> 64 != 0, "{text}, {other}");
             }
         }
-        let mut digest = Digest::default();
+        let mut digest = FormerDigest::default();
         [1, 2, 3].into_iter().for_each(|token| digest.add(token));
         let golden = digest.finish().map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(golden, "248d21189dc78cf7dfa9ffc7c56a56e9");
+        // sha256("a\xffb\xff"): stores hold it, it never changes.
+        let golden = of("a b").unwrap().map(|byte| format!("{byte:02x}")).concat();
+        assert_eq!(golden, "8872fa7b26b0c523940efc1110657380");
+    }
+
+    #[test]
+    fn two_words_of_one_hash_have_different_digests() {
+        // The audit's collision of 64-bit FNV-1a.
+        let [one, other] = ["jdkhlcfllcbaloji", "ooeaiibffnigdcni"].map(|word| {
+            let text = format!("the word that differs is {word} in this text");
+            features(&text, "en", fnv1a)
+        });
+        assert_eq!(
+            one.former_digest, other.former_digest,
+            "the former digest takes them for equal"
+        );
+        assert_ne!(one.digest, other.digest);
+    }
+
+    fn fnv1a(bytes: &[u8]) -> u64 {
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| {
+            (hash ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
     }
 
     #[test]

@@ -11,11 +11,13 @@ mod error;
 #[cfg(test)]
 mod few_words;
 mod index;
+mod query;
 mod reading;
 mod searcher;
 mod tokenizer;
 
 pub use error::{Error, Result};
 pub use index::{Index, Page, is_guarded};
+pub use query::{MAX_QUERY_BYTES, MAX_QUERY_GROUPS, MAX_QUERY_OPERATORS, MAX_QUERY_TERMS};
 pub use searcher::{Hit, Searcher, StoredPage};
 pub use tokenizer::{Dictionary, is_cjk};

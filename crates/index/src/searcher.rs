@@ -143,8 +143,11 @@ impl Searcher {
     /// The second value is how many there are in all.
     ///
     /// # Errors
-    /// [`Error::Query`] for a query that cannot be read, else from the files.
+    /// [`Error::Query`] for a query that cannot be read, or is beyond [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES),
+    /// [`MAX_QUERY_GROUPS`](crate::MAX_QUERY_GROUPS), [`MAX_QUERY_OPERATORS`](crate::MAX_QUERY_OPERATORS) or
+    /// [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS); else from the files.
     pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
+        crate::query::check(query).map_err(Error::Query)?;
         let fields = self.fields;
         let mut parser = QueryParser::for_index(&self.index, vec![fields.title, fields.text]);
         parser.set_conjunction_by_default();

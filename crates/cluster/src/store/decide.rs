@@ -465,6 +465,7 @@ fn record_of(id: DocId, document: &Document<'_>) -> Record {
         numbers: document.numbers,
         time: document.time,
         indexed: true,
+        strong_digest: true,
         key: document.key.to_vec(),
     }
 }

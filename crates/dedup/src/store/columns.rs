@@ -12,6 +12,8 @@ pub(crate) const HAS_DIGEST: u8 = 1;
 pub(crate) const HAS_SKETCH: u8 = 2;
 /// The document is in the tables: others can be its duplicates.
 pub(crate) const INDEXED: u8 = 4;
+/// Since format 4: the digest was made by a method without known collisions.
+pub(crate) const STRONG: u8 = 32;
 
 /// The attributes of fixed width, in the order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +110,15 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// The row with the mark of a strong digest, or without it.
+    pub(crate) fn with_strong_digest(mut self, strong: bool) -> Self {
+        self.flags &= !STRONG;
+        if strong && self.digest.is_some() {
+            self.flags |= STRONG;
+        }
+        self
+    }
+
     pub(crate) fn record(&self, id: DocId) -> Record {
         Record {
             id,
@@ -121,6 +132,7 @@ impl<'a> Row<'a> {
             numbers: self.numbers,
             time: self.time,
             indexed: self.flags & INDEXED != 0,
+            strong_digest: self.flags & STRONG != 0,
             key: self.key.to_vec(),
         }
     }
@@ -219,6 +231,11 @@ impl<'a> Columns<'a> {
 
     pub(crate) fn digest(&self, row: usize) -> Option<[u8; 16]> {
         (self.flags(row) & HAS_DIGEST != 0).then(|| self.field(Column::Digest, row))
+    }
+
+    /// The digest of a row, if it has this mark.
+    pub(crate) fn digest_of_kind(&self, row: usize, strong: bool) -> Option<[u8; 16]> {
+        self.digest(row).filter(|_| (self.flags(row) & STRONG != 0) == strong)
     }
 
     pub(crate) fn sketch(&self, row: usize) -> Option<Sketch> {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::VERSION;
+use super::columns::{Column, Columns, STRONG};
 use super::deleted::Deleted;
 use super::file_names::Named;
 use super::keys::KeyHasher;
@@ -29,6 +30,16 @@ pub(crate) const MAX_SEGMENTS: usize = 6;
 /// A segment is merged with newer ones unless it has this many times their documents.
 const RATIO: u64 = 2;
 
+/// The strong digest of a document, for one that is to have another than it has.
+#[derive(Clone)]
+pub(crate) struct NewDigests(pub(crate) Arc<dyn Fn(DocId) -> Option<[u8; 16]> + Send + Sync>);
+
+impl std::fmt::Debug for NewDigests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewDigests").finish_non_exhaustive()
+    }
+}
+
 /// What a job needs.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -47,6 +58,8 @@ pub(crate) struct Job {
     pub(crate) bytes_per_fingerprint: f64,
     /// Merge everything into one segment.
     pub(crate) whole: bool,
+    /// Give documents another digest.
+    pub(crate) digests: Option<NewDigests>,
     /// Make all that is in segments then resident, by this layout.
     pub(crate) resident: Option<Layout>,
     /// That of the store's memory.
@@ -138,6 +151,9 @@ impl Job {
         // Also without new documents: the journal that was begun is the first that is needed.
         self.manifest(&kept)?;
         self.remove_journals();
+        if let Some(digests) = self.digests.take() {
+            self.replace_digests(&digests, &mut kept, &mut cleaned)?;
+        }
         while let Some(range) = self.next_merge(&kept) {
             let old: Vec<Arc<Segment>> =
                 self.segments.get(range.clone()).unwrap_or_default().to_vec();
@@ -174,6 +190,30 @@ impl Job {
         let start = old.first().map_or(0, |segment| segment.ids().start);
         let end = old.last().map_or(0, |segment| segment.ids().end);
         self.write(start..end, sources)
+    }
+
+    /// Writes each segment again with other digests. A segment without a document that gets one stays.
+    fn replace_digests(
+        &mut self,
+        digests: &NewDigests,
+        kept: &mut Deleted,
+        cleaned: &mut Vec<Range<DocId>>,
+    ) -> Result<()> {
+        for place in 0..self.segments.len() {
+            let Some(old) = self.segments.get(place).cloned() else { continue };
+            let columns = old.columns_rechecked()?;
+            let Some(other) = OtherDigests::of(&columns, old.ids().start, digests) else {
+                continue;
+            };
+            let source = Source::new(other.columns(columns), old.ids(), &self.deleted);
+            let segment = self.write(old.ids(), vec![source])?;
+            kept.forget(segment.ids());
+            cleaned.push(segment.ids());
+            self.segments.splice(place..=place, [segment]);
+            self.manifest(kept)?;
+            let _ = self.dir.remove(&old.name);
+        }
+        Ok(())
     }
 
     fn write(&self, ids: Range<DocId>, sources: Vec<Source<'_>>) -> Result<Arc<Segment>> {
@@ -271,6 +311,43 @@ impl Job {
             start = end;
         }
         None
+    }
+}
+
+/// The columns of a segment that change with its digests.
+struct OtherDigests {
+    flags: Vec<u8>,
+    digests: Vec<u8>,
+}
+
+impl OtherDigests {
+    /// `None` if no document of the segment gets another digest.
+    fn of(columns: &Columns<'_>, base: DocId, digests: &NewDigests) -> Option<Self> {
+        let mut any = false;
+        let mut other = Self {
+            flags: Vec::with_capacity(columns.rows),
+            digests: Vec::with_capacity(16 * columns.rows),
+        };
+        for row in 0..columns.rows {
+            let id = base + u64::from(columns.relative_id(row));
+            let has = columns.digest(row).is_some();
+            let new = has.then(|| (digests.0)(id)).flatten();
+            any |= new.is_some();
+            let strong = if new.is_some() { STRONG } else { 0 };
+            other.flags.push(columns.flags(row) | strong);
+            other.digests.extend(new.or_else(|| columns.digest(row)).unwrap_or_default());
+        }
+        any.then_some(other)
+    }
+
+    fn columns<'a>(&'a self, mut columns: Columns<'a>) -> Columns<'a> {
+        let changed = [(Column::Flags, &self.flags), (Column::Digest, &self.digests)];
+        for (column, bytes) in changed {
+            if let Some(slot) = columns.bytes.get_mut(column as usize) {
+                *slot = bytes;
+            }
+        }
+        columns
     }
 }
 

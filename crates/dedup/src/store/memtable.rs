@@ -26,7 +26,7 @@ pub(crate) struct Memtable {
     by_key: Chain,
     by_band: Chain,
     pub(crate) capped: u64,
-    crowds: [Crowds; 2],
+    crowds: [Crowds; 3],
 }
 
 /// The rows of fingerprints or digests of which there are many, as they were, oldest first: their own lists
@@ -110,10 +110,14 @@ impl Memtable {
         rows.filter(move |row| columns.fingerprint(*row as usize) == fingerprint)
     }
 
-    pub(crate) fn rows_of_digest(&self, digest: [u8; 16]) -> impl Iterator<Item = u32> + '_ {
+    /// The rows with this digest, strong or not, that are in the tables, newest first.
+    pub(crate) fn rows_of_digest(
+        &self,
+        (digest, strong): ([u8; 16], bool),
+    ) -> impl Iterator<Item = u32> + '_ {
         let columns = self.columns();
         let rows = self.by_digest.get(digest_key(digest));
-        rows.filter(move |row| columns.digest(*row as usize) == Some(digest))
+        rows.filter(move |row| columns.digest_of_kind(*row as usize, strong) == Some(digest))
     }
 
     /// Appends the documents with this fingerprint that are in the tables.
@@ -124,7 +128,7 @@ impl Memtable {
         visible: impl Fn(DocId) -> bool,
         ids: &mut Vec<DocId>,
     ) {
-        let [crowds, _] = &self.crowds;
+        let [crowds, ..] = &self.crowds;
         let key = u128::from(fingerprint.bits());
         self.take(|| self.rows_of(fingerprint), (crowds, key), extent, visible, ids);
     }
@@ -132,13 +136,14 @@ impl Memtable {
     /// Appends the documents with this digest that are in the tables.
     pub(crate) fn take_of_digest(
         &self,
-        digest: [u8; 16],
+        digest: ([u8; 16], bool),
         extent: Extent,
         visible: impl Fn(DocId) -> bool,
         ids: &mut Vec<DocId>,
     ) {
-        let [_, crowds] = &self.crowds;
-        let key = u128::from_le_bytes(digest);
+        let [_, strong, former] = &self.crowds;
+        let crowds = if digest.1 { strong } else { former };
+        let key = u128::from_le_bytes(digest.0);
         self.take(|| self.rows_of_digest(digest), (crowds, key), extent, visible, ids);
     }
 

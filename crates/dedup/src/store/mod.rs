@@ -25,7 +25,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use self::compact::Ended;
+use self::compact::{Ended, NewDigests};
 use self::journal::Journal;
 use self::writer::{PILED, Writer};
 use crate::Fingerprint;
@@ -41,7 +41,7 @@ pub use self::proposals::MAX_CANDIDATES;
 pub use self::snapshot::{Report, Snapshot};
 
 /// The version of the format on disk that is written.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 /// The oldest that is read.
 pub(crate) const OLDEST: u32 = 2;
 /// A band's list holds at most this many documents: a template that every page of a site shares
@@ -288,6 +288,53 @@ impl Store {
         self.writer_with_room().offer(documents, &self.options)
     }
 
+    /// The documents whose digest has no mark of a strong one ([`Options::strong_digests`]) and equals
+    /// `former`, as far as the policy takes `document` for their duplicate, best first. `former` is the
+    /// digest of the document's text by the method of before.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] from a segment.
+    ///
+    /// # Complexity
+    /// One look-up by digest in each segment and in memory.
+    pub fn equal_by_former_digest(
+        &self,
+        document: &Document<'_>,
+        former: [u8; 16],
+    ) -> Result<Vec<Neighbour>> {
+        self.snapshot().view.equal_by_former_digest(document, former)
+    }
+
+    /// Stores the document of a record again, under the next number and with the mark of its digest. A
+    /// key that is known keeps its first record, as for [`insert`](Self::insert).
+    ///
+    /// # Errors
+    /// As [`insert`](Self::insert).
+    pub fn insert_record(&self, record: &Record, of: Option<DocId>) -> Result<DocId> {
+        let options = Options { strong_digests: record.strong_digest, ..self.options.clone() };
+        self.writer_with_room().insert(&record.document(), of, &options)
+    }
+
+    /// Replaces digests in all segments: `strong` returns the strong digest of the document with this
+    /// number, or `None` for one that keeps what it has. What is in memory is committed and becomes a
+    /// segment first. Each segment is replaced in one step: after a crash some documents have the new
+    /// digest, the others keep the former one, and calling this again goes on.
+    ///
+    /// # Errors
+    /// As [`commit`](Self::commit).
+    ///
+    /// # Complexity
+    /// Reads and writes every segment once, within [`Options::merge_bytes`] of memory and 17 bytes a
+    /// document of the largest segment.
+    pub fn replace_digests(
+        &self,
+        strong: impl Fn(DocId) -> Option<[u8; 16]> + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.commit_with(None)?;
+        self.begin_to_settle(false, Some(NewDigests(Arc::new(strong))))?;
+        self.wait()
+    }
+
     /// Stores a document under a verdict that the caller has reached, as a duplicate of `of` or as
     /// new. A key that is known keeps its first record, and its number is returned.
     ///
@@ -465,16 +512,16 @@ impl Store {
     /// Writes what is durable but in memory only into a segment, so that the next open need not
     /// read it from the journal.
     fn settle(&self, whole: bool) -> Result<()> {
-        self.begin_to_settle(whole)?;
+        self.begin_to_settle(whole, None)?;
         self.wait()
     }
 
     /// The same in the background.
-    fn begin_to_settle(&self, whole: bool) -> Result<()> {
+    fn begin_to_settle(&self, whole: bool, digests: Option<NewDigests>) -> Result<()> {
         let mut journal = held(&self.journal);
         let mut writer = self.writer_once(Writer::under_way);
         writer.usable()?;
-        let result = writer.settle(&mut journal, whole, &self.dir, &self.options);
+        let result = writer.settle(&mut journal, (whole, digests), &self.dir, &self.options);
         writer.poisoned |= result.is_err();
         result
     }

@@ -64,7 +64,7 @@ impl Store {
             // Killed again before the segment is written, it would have still more to read. In the background:
             // what is read is answered at once, and on a full disk too.
             // Who changes something is told why that cannot be.
-            if let Err(error) = store.begin_to_settle(false) {
+            if let Err(error) = store.begin_to_settle(false, None) {
                 held(&store.writer).reason = Some(error);
             }
         }
@@ -131,6 +131,7 @@ fn read_all(
         deleted: Arc::default(),
         end,
         policy: options.policy,
+        strong_digests: options.strong_digests,
         hasher: KeyHasher::default(),
     };
     for id in deleted.iter() {

@@ -12,6 +12,11 @@ pub struct Options {
     /// The name of what made the fingerprints: normalisation, features, weights, hash. Stored, and
     /// checked at each open, for fingerprints of two recipes never compare. Default `"custom"`.
     pub recipe: String,
+    /// Mark the digests of inserted documents as made by a method without known collisions, such as a
+    /// cryptographic hash. A digest with the mark never equals one without it: a store whose digests
+    /// change their method sets this, and compares the records of before with
+    /// [`Store::equal_by_former_digest`](crate::Store::equal_by_former_digest). Default off.
+    pub strong_digests: bool,
     /// Put duplicates into the tables too, so that later documents can match them. Default off.
     pub keep_duplicates: bool,
     /// From so many documents on, what is in memory becomes a segment at the next commit; at most
@@ -41,6 +46,7 @@ impl Default for Options {
         Self {
             policy: Policy::default(),
             recipe: "custom".to_owned(),
+            strong_digests: false,
             keep_duplicates: false,
             memtable_documents: 1 << 18,
             memtable_bytes: 64 << 20,

@@ -38,6 +38,8 @@ pub(crate) struct View {
     /// Documents from here on came later than the snapshot.
     pub(crate) end: DocId,
     pub(crate) policy: Policy,
+    /// Which kind of digests the digests of documents are compared with.
+    pub(crate) strong_digests: bool,
     /// By which memory knows keys.
     pub(crate) hasher: KeyHasher,
 }
@@ -272,7 +274,7 @@ impl View {
         for (document, found) in documents.iter().zip(&mut found) {
             for segment in self.segments.iter() {
                 if let Some(digest) = document.digest {
-                    let mut rows = segment.rows_of_digest(digest)?;
+                    let mut rows = segment.rows_of_digest(digest, self.strong_digests)?;
                     self.take_rows(segment, &mut rows, extent, &mut ids)?;
                 }
             }
@@ -317,6 +319,7 @@ impl View {
         if let Some(digest) = document.digest {
             let mut ids = Vec::new();
             for table in self.memtables() {
+                let digest = (digest, self.strong_digests);
                 read(table).take_of_digest(digest, extent, |id| self.visible(id), &mut ids);
             }
             found.extend(ids.into_iter().map(by_digest));
@@ -366,7 +369,34 @@ impl View {
         if document.tokens == 0 {
             return Ok((Vec::new(), false));
         }
-        let (mut found, new) = self.proposed(document, found, extent)?;
+        let (found, new) = self.proposed(document, found, extent)?;
+        Ok((self.neighbours(document, found)?, new))
+    }
+
+    /// See [`Store::equal_by_former_digest`](crate::Store::equal_by_former_digest).
+    pub(crate) fn equal_by_former_digest(
+        &self,
+        document: &Document<'_>,
+        former: [u8; 16],
+    ) -> Result<Vec<Neighbour>> {
+        let mut ids = Vec::new();
+        for segment in self.segments.iter() {
+            let mut rows = segment.rows_of_digest(former, false)?;
+            self.take_rows(segment, &mut rows, Extent::Few, &mut ids)?;
+        }
+        for table in self.memtables() {
+            let digest = (former, false);
+            read(table).take_of_digest(digest, Extent::Few, |id| self.visible(id), &mut ids);
+        }
+        self.neighbours(document, ids.into_iter().map(by_digest).collect())
+    }
+
+    /// Those candidates of whose document the policy says that `document` duplicates it, best first.
+    fn neighbours(
+        &self,
+        document: &Document<'_>,
+        mut found: Vec<Candidate>,
+    ) -> Result<Vec<Neighbour>> {
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
@@ -380,7 +410,7 @@ impl View {
             matches.extend(neighbour.flatten());
         }
         matches.sort_by(|a, b| a.best_first(b).then(a.id.cmp(&b.id)));
-        Ok((matches, new))
+        Ok(matches)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::columns::{Column, INDEXED, Row};
-use super::compact::{Ended, Job, Outcome, Running};
+use super::compact::{Ended, Job, NewDigests, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
 use super::keys::Key;
@@ -200,7 +200,7 @@ impl Writer {
         }
         self.room_for(1)?;
         let indexed = document.tokens > 0 && (of.is_none() || options.keep_duplicates);
-        let row = Row::new(document, of, indexed);
+        let row = Row::new(document, of, indexed).with_strong_digest(options.strong_digests);
         Ok(self.append(&row, key, new))
     }
 
@@ -255,7 +255,8 @@ impl Writer {
             return Ok(Some(id));
         }
         let document = record.document();
-        let row = Row::new(&document, None, document.tokens > 0);
+        let row =
+            Row::new(&document, None, document.tokens > 0).with_strong_digest(record.strong_digest);
         self.replace(id, &row).map(Some)
     }
 
@@ -270,7 +271,8 @@ impl Writer {
         let Some(record) = self.view.record(id)?.filter(|_| id != of) else { return Ok(None) };
         let Some(of) = self.restore(of)? else { return Ok(None) };
         let document = record.document();
-        let row = Row::new(&document, Some(of), document.tokens > 0 && options.keep_duplicates);
+        let row = Row::new(&document, Some(of), document.tokens > 0 && options.keep_duplicates)
+            .with_strong_digest(record.strong_digest);
         self.replace(id, &row).map(Some)
     }
 
@@ -385,7 +387,7 @@ impl Writer {
     pub(super) fn settle(
         &mut self,
         journal: &mut Journal,
-        whole: bool,
+        (whole, digests): (bool, Option<NewDigests>),
         dir: &Arc<dyn Directory>,
         options: &Options,
     ) -> Result<()> {
@@ -397,7 +399,8 @@ impl Writer {
             let (batch, payload, _) = self.take_batch();
             journal.commit(&batch, &payload).inspect_err(|_| self.ids.forget_sealed())?;
         }
-        let job = self.freeze(journal, whole, dir, options)?;
+        let mut job = self.freeze(journal, whole, dir, options)?;
+        job.digests = digests;
         self.job = Some(job.spawn()?);
         self.poisoned = false;
         Ok(())
@@ -437,6 +440,7 @@ impl Writer {
             budget: options.merge_bytes,
             bytes_per_fingerprint: options.bytes_per_fingerprint,
             whole,
+            digests: None,
             resident: None,
             hasher: self.view.hasher.clone(),
             wanted: Arc::clone(&self.wanted),

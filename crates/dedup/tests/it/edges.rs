@@ -258,7 +258,7 @@ fn a_manifest_names_only_what_a_store_writes() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         drop(Store::open(folder.path(), options()).unwrap());
-        let body = format!("hapax-dedup 3\nrecipe {}\n{line}", options().recipe);
+        let body = format!("hapax-dedup 4\nrecipe {}\n{line}", options().recipe);
         let text = format!("{body}\ncrc32 {:08x}\n", crc32fast::hash(body.as_bytes()));
         std::fs::write(folder.path().join("MANIFEST"), text).unwrap();
         let error = Store::open(folder.path(), options()).map(|_| ()).unwrap_err();

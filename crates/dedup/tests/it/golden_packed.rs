@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hapax_dedup::{Document, Fingerprint, Options, Store, mix64};
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/3-packed");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/4-packed");
 /// Enough rows for packed entries, which begin at 4,096.
 const ROWS: u64 = 4_200;
 const ALL: u64 = ROWS + 60;

@@ -5,6 +5,7 @@ mod common;
 mod concurrency;
 mod corruption;
 mod crash;
+mod digests;
 mod edges;
 mod golden;
 mod golden_packed;

@@ -255,22 +255,23 @@ impl Segment {
         Ok(u32::from_le_bytes(four))
     }
 
-    /// The rows with this digest that are in the tables, in ascending order.
+    /// The rows with this digest, strong or not, that are in the tables, in ascending order.
     pub(crate) fn rows_of_digest(
         &self,
         digest: [u8; 16],
+        strong: bool,
     ) -> Result<impl DoubleEndedIterator<Item = Result<u32>> + '_> {
         let rows = self.footer.by_digest.get(&self.data, 0, digest_key(digest))?;
-        Ok(rows.filter_map(move |row| match self.digest(row as usize) {
+        Ok(rows.filter_map(move |row| match self.digest_of_kind(row as usize, strong) {
             Ok(found) => (found == Some(digest)).then_some(Ok(row)),
             Err(error) => Some(Err(error)),
         }))
     }
 
-    fn digest(&self, row: usize) -> Result<Option<[u8; 16]>> {
+    fn digest_of_kind(&self, row: usize, strong: bool) -> Result<Option<[u8; 16]>> {
         self.touch_field(Column::Flags, row)?;
         self.touch_field(Column::Digest, row)?;
-        Ok(self.columns_untouched().digest(row))
+        Ok(self.columns_untouched().digest_of_kind(row, strong))
     }
 
     pub(crate) fn rows_of_band(&self, band: u64, visit: impl FnMut(u32)) -> Result<()> {

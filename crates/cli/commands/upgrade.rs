@@ -1,0 +1,46 @@
+//! `crawl upgrade`: a data directory of a version before, brought to the formats of this one.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use hapax_extract::Recipe;
+
+use super::tables::read_only;
+use crate::crawl::upgrade;
+use crate::data::{DataDir, must_hold_pages};
+use crate::exit::COMPLETE;
+use crate::output::{counted, escape};
+
+pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
+    must_hold_pages(root)?;
+    let settings = crate::data::saved(root)?.unwrap_or_default().settings;
+    let (asked, policy) = (settings.recipe()?, settings.policy()?);
+    // A folder of `crawl dedup` has no settings.
+    let stored = read_only(root, policy, asked.name())?.map(|(_, recipe)| recipe);
+    let recipe = stored.as_deref().and_then(Recipe::parse).unwrap_or(asked);
+    let data = DataDir::open(root)?;
+    let done = upgrade(&data, recipe, policy)?;
+    if quiet {
+        return Ok(COMPLETE);
+    }
+    let mut out = std::io::stdout().lock();
+    let name = escape(&root.display().to_string());
+    if done.was_current {
+        writeln!(out, "{name} is up to date.")?;
+        return Ok(COMPLETE);
+    }
+    writeln!(
+        out,
+        "{name}: {} have the digest of this version.",
+        counted(done.documents, "document")
+    )?;
+    if done.without_text > 0 {
+        writeln!(
+            out,
+            "Not upgraded: {} without a stored text (--no-warc, `crawl dedup`). Equal text is found as before.",
+            counted(done.without_text, "document")
+        )?;
+    }
+    Ok(COMPLETE)
+}

@@ -1,0 +1,83 @@
+//! Equal text, in stores whose records have the digest of before and in those that were upgraded.
+//!
+//! Until 0.2 the digest of a page's text was a mix of 64-bit word hashes, for which collisions can be
+//! constructed. Records of before keep it and are compared by it, by nothing else.
+
+use anyhow::Result;
+use hapax_dedup::{Document, Neighbour, Record, Store};
+use hapax_extract::Features;
+use serde::{Deserialize, Serialize};
+
+/// Which digests the records of a data directory have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Digests {
+    /// A version before 0.2 wrote it, and nobody has run `crawl upgrade`. What an old position says
+    /// by having no such field.
+    #[default]
+    Former,
+    /// `crawl upgrade` has run; some records keep the former digest, because their text is not stored.
+    Mixed,
+    /// All that is in the tables has the digest of today.
+    Current,
+}
+
+impl Digests {
+    /// Whether a page must be compared by the former digest too.
+    pub(crate) const fn has_former(self) -> bool {
+        !matches!(self, Self::Current)
+    }
+
+    /// Whether `crawl upgrade` would change something.
+    pub(crate) const fn needs_upgrade(self) -> bool {
+        matches!(self, Self::Former)
+    }
+}
+
+/// How many of equal documents are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Those that a decision looks at.
+    Few,
+    All,
+}
+
+/// The documents that `document` duplicates, best first. `former` is its text's digest of before, for
+/// a store that has records with such digests.
+pub(crate) fn matches(
+    store: &Store,
+    document: &Document<'_>,
+    former: Option<[u8; 16]>,
+    extent: Extent,
+) -> Result<Vec<Neighbour>> {
+    let mut found = match extent {
+        Extent::Few => store.first_matches(document)?,
+        Extent::All => store.matches(document)?,
+    };
+    let equal = match former {
+        Some(former) if document.tokens > 0 => store.equal_by_former_digest(document, former)?,
+        _ => Vec::new(),
+    };
+    if !equal.is_empty() {
+        found.retain(|near| equal.iter().all(|other| other.id != near.id));
+        found.extend(equal);
+        found.sort_by(|a, b| a.best_first(b).then(a.id.cmp(&b.id)));
+    }
+    Ok(found)
+}
+
+/// The same for a document that is stored: by the digest that it has.
+pub(crate) fn matches_of_record(store: &Store, record: &Record) -> Result<Vec<Neighbour>> {
+    let document = record.document();
+    if record.strong_digest {
+        return matches(store, &document, None, Extent::Few);
+    }
+    let without = Document { digest: None, ..document };
+    matches(store, &without, record.digest, Extent::Few)
+}
+
+/// Whether a record is of a text with these features.
+pub(crate) fn is_of_text(record: &Record, features: &Features) -> bool {
+    let own = if record.strong_digest { features.digest } else { features.former_digest };
+    record.digest == own
+}

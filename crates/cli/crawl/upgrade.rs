@@ -1,0 +1,264 @@
+//! `crawl upgrade`: what a version before left behind, made again from the texts that are stored.
+//!
+//! A digest is replaced only where the text at hand has the former digest that the record holds: then it
+//! is the text that was compared. Digests that are found are kept in a file until the store has them, so
+//! that a killed upgrade goes on.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufReader, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use hapax_dedup::{Policy, Record, Store};
+use hapax_extract::{Features, Recipe, features, jieba};
+use hapax_fetch::warc::Reader;
+use hapax_index::Searcher;
+use hapax_page::HASH;
+use url::Url;
+
+use super::commit::{Committer, Parts};
+use super::digests::Digests;
+use super::stats::Stats;
+use super::texts::{MAX_RECORD, page_of_record};
+use crate::data::{DataDir, unwritable};
+
+/// Found digests, so long until the store has them.
+const FOLDER: &str = "upgrade";
+const FILE: &str = "digests";
+/// A row of the file: document number, digest, CRC-32 of both.
+const ROW: usize = 28;
+/// Rows that are synced together.
+const SYNC_EVERY: usize = 4096;
+
+/// What an upgrade has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Upgraded {
+    /// Documents with the digest of today, by this run or one before that was killed.
+    pub(crate) documents: u64,
+    /// Kept pages whose text is not stored: they keep the former digest and are compared by it.
+    pub(crate) without_text: u64,
+    /// There was nothing to do.
+    pub(crate) was_current: bool,
+}
+
+/// Brings the data directory to the formats of this version, without a request.
+///
+/// # Complexity
+/// Reads the index once, and the archive once if a kept page is not in the index; some 40 bytes of memory
+/// a document.
+pub(crate) fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgraded> {
+    let parts = Parts {
+        recipe,
+        policy,
+        warc: false,
+        index: false,
+        skips: false,
+        shared: false,
+        keep_duplicates: false,
+    };
+    let stats = Arc::new(Stats::default());
+    let mut committer = Committer::open(data, &parts, None, stats)?;
+    let mut result = Upgraded::default();
+    if !committer.digests().needs_upgrade() {
+        result.was_current = true;
+        committer.close()?;
+        return Ok(result);
+    }
+    let mut found = Found::open(&data.root().join(FOLDER))?;
+    from_index(&committer, data, &mut found)?;
+    if is_any_left(committer.store(), &found)? {
+        from_archive(&committer, data, &mut found)?;
+    }
+    found.sync()?;
+    result.documents = found.digests.len() as u64;
+    let digests = std::mem::take(&mut found.digests);
+    committer.store().replace_digests(move |id| digests.get(&id).copied())?;
+    for record in committer.store().snapshot().records() {
+        let record = record?;
+        result.without_text += u64::from(is_former(&record) && record.indexed);
+    }
+    let state = if result.without_text > 0 { Digests::Mixed } else { Digests::Current };
+    committer.set_digests(state);
+    committer.commit(true)?;
+    committer.save_counts(data)?;
+    committer.close()?;
+    found.remove()?;
+    Ok(result)
+}
+
+fn is_former(record: &Record) -> bool {
+    record.digest.is_some() && !record.strong_digest
+}
+
+fn is_any_left(store: &Store, found: &Found) -> Result<bool> {
+    for record in store.snapshot().records() {
+        let record = record?;
+        if is_former(&record) && !found.digests.contains_key(&record.id) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The digest of today for a record, if the features are of the text that it was made of.
+fn digest_for(record: &Record, features: &Features) -> Option<[u8; 16]> {
+    features.digest.filter(|_| is_former(record) && record.digest == features.former_digest)
+}
+
+/// Kept pages: the index holds their texts.
+fn from_index(committer: &Committer, data: &DataDir, found: &mut Found) -> Result<()> {
+    let searcher = match Searcher::open(&data.index(), jieba) {
+        Ok(searcher) => searcher,
+        Err(hapax_index::Error::Missing(_)) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    let mut failure = None;
+    searcher.pages(|page| {
+        let mut step = || -> Result<()> {
+            if found.digests.contains_key(&page.id) {
+                return Ok(());
+            }
+            let Some(record) = committer.store().record(page.id)? else { return Ok(()) };
+            if !is_former(&record) {
+                return Ok(());
+            }
+            let of_text = features(&page.text, &page.language, |bytes| HASH.hash(bytes));
+            match digest_for(&record, &of_text) {
+                Some(digest) => found.add(page.id, digest),
+                None => Ok(()),
+            }
+        };
+        failure = step().err();
+        failure.is_none()
+    })?;
+    failure.map_or(Ok(()), Err)
+}
+
+/// All other pages whose bodies are archived: kept ones of a crawl without an index, and near-duplicates.
+fn from_archive(committer: &Committer, data: &DataDir, found: &mut Found) -> Result<()> {
+    let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(crate::data::unreadable(&data.pages(), &error)),
+    };
+    files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
+    files.sort();
+    for path in &files {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        let mut records =
+            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
+        // What a crash left at the end is not committed, and cannot be read.
+        while let Ok(Some(warc)) = records.next_record() {
+            let Some(url) = warc.header("warc-target-uri").and_then(|url| Url::parse(url).ok())
+            else {
+                continue;
+            };
+            let Some(id) = committer.store().id_of(url.as_str().as_bytes())? else { continue };
+            let Some(record) = committer.store().record(id)? else { continue };
+            if !is_former(&record) || found.digests.contains_key(&id) {
+                continue;
+            }
+            let Some((_, basis)) = page_of_record(&warc, &url) else { continue };
+            if let Some(digest) = digest_for(&record, &basis.features) {
+                found.add(id, digest)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Digests that are found, in memory and in a file.
+#[derive(Debug)]
+struct Found {
+    folder: PathBuf,
+    path: PathBuf,
+    file: File,
+    digests: HashMap<u64, [u8; 16]>,
+    unsynced: usize,
+}
+
+impl Found {
+    /// Those of an upgrade that was killed; a row that does not match its checksum ends them.
+    fn open(folder: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let path = folder.join(FILE);
+        let mut digests = HashMap::new();
+        let mut length = 0u64;
+        if let Ok(file) = File::open(&path) {
+            let mut input = BufReader::new(file);
+            let mut row = [0; ROW];
+            while input.read_exact(&mut row).is_ok()
+                && let Some((id, digest)) = decode(&row)
+            {
+                digests.insert(id, digest);
+                length += ROW as u64;
+            }
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|error| unwritable(&path, &error))?;
+        file.set_len(length).map_err(|error| unwritable(&path, &error))?;
+        Ok(Self { folder: folder.to_owned(), path, file, digests, unsynced: 0 })
+    }
+
+    fn add(&mut self, id: u64, digest: [u8; 16]) -> Result<()> {
+        self.file.write_all(&encode(id, digest)).map_err(|error| unwritable(&self.path, &error))?;
+        self.digests.insert(id, digest);
+        self.unsynced += 1;
+        if self.unsynced >= SYNC_EVERY { self.sync() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.unsynced = 0;
+        self.file.sync_data().map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// The store has them.
+    fn remove(self) -> Result<()> {
+        fs::remove_dir_all(&self.folder).map_err(|error| unwritable(&self.folder, &error))
+    }
+}
+
+fn encode(id: u64, digest: [u8; 16]) -> [u8; ROW] {
+    let mut row = [0; ROW];
+    let (number, rest) = row.split_at_mut(8);
+    let (bytes, sum) = rest.split_at_mut(16);
+    number.copy_from_slice(&id.to_le_bytes());
+    bytes.copy_from_slice(&digest);
+    let crc = crc32fast::hash(&[&id.to_le_bytes()[..], &digest[..]].concat());
+    sum.copy_from_slice(&crc.to_le_bytes());
+    row
+}
+
+fn decode(row: &[u8; ROW]) -> Option<(u64, [u8; 16])> {
+    let (id, rest) = row.split_first_chunk::<8>()?;
+    let digest = rest.first_chunk::<16>()?;
+    let id = u64::from_le_bytes(*id);
+    (encode(id, *digest) == *row).then_some((id, *digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_behind_a_damaged_one_are_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join(FOLDER);
+        let mut found = Found::open(&folder).unwrap();
+        for id in 0..5 {
+            found.add(id, [id as u8; 16]).unwrap();
+        }
+        drop(found);
+        let path = folder.join(FILE);
+        let mut bytes = fs::read(&path).unwrap();
+        bytes[2 * ROW + 9] ^= 1;
+        fs::write(&path, &bytes[..4 * ROW + 3]).unwrap();
+        let found = Found::open(&folder).unwrap();
+        assert_eq!(found.digests.len(), 2);
+        assert_eq!(fs::read(&path).unwrap().len(), 2 * ROW);
+        found.remove().unwrap();
+        assert!(!folder.exists());
+    }
+}

@@ -1,0 +1,75 @@
+//! A web server for this machine, behind `inspect` and `--metrics`: whatever connects, the process keeps its
+//! descriptors and ends when it is told to.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+
+/// Connections at a time; further ones wait in the kernel's queue.
+const MAX_CONNECTIONS: u32 = 256;
+/// The head of a request must have arrived by then.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
+/// A connection answers one request, and is closed by then.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
+/// Requests that are answered when the server is told to end have so long.
+const GRACE: Duration = Duration::from_millis(500);
+/// No connection can be accepted (no descriptors, say): tried again after this.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers requests until `shutdown` ends, and a little longer those that came before.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    app: axum::Router,
+    shutdown: impl Future<Output = ()>,
+) {
+    let free = Arc::new(Semaphore::new(MAX_CONNECTIONS as usize));
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = async {
+            let permit = Arc::clone(&free).acquire_owned().await;
+            (permit, listener.accept().await)
+        };
+        let (permit, accepted) = tokio::select! {
+            () = &mut shutdown => break,
+            accepted = accepted => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let app = app.clone();
+                tokio::spawn(async move {
+                    answer(stream, app).await;
+                    drop(permit);
+                });
+            }
+            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+        }
+    }
+    drop(listener);
+    let all = free.acquire_many(MAX_CONNECTIONS);
+    let _ = tokio::time::timeout(GRACE, all).await;
+}
+
+async fn answer(stream: TcpStream, app: axum::Router) {
+    let service = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        let app = app.clone();
+        async move {
+            let mut app = app;
+            let request = request.map(Body::new);
+            let answered: Result<_, Infallible> =
+                tower_service::Service::call(&mut app, request).await;
+            answered
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).keep_alive(false);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    // What a client does wrong is its own affair.
+    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
+}

@@ -1,0 +1,166 @@
+//! Data directories of earlier versions (tests/golden): they open, decide as before, and are upgraded.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::commands::pipe;
+use crate::support::{code, crawl, json_lines, text};
+
+/// A copy of a golden data directory.
+struct Golden {
+    folder: tempfile::TempDir,
+}
+
+impl Golden {
+    fn unpacked() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-3.tar.gz");
+        let mut tar = Command::new("tar");
+        tar.arg("-xzf").arg(archive).arg("-C").arg(folder.path());
+        assert!(tar.status().unwrap().success());
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn lines(&self, name: &str) -> Vec<Value> {
+        json_lines(&std::fs::read(self.path(name)).unwrap())
+    }
+
+    /// `crawl COMMAND ARGS --data NAME`: exit code, output, errors.
+    fn run(&self, name: &str, args: &[&str]) -> (i32, String, String) {
+        let output = crawl().args(args).arg("--data").arg(self.path(name)).output().unwrap();
+        (code(&output), text(&output.stdout), text(&output.stderr))
+    }
+
+    /// The page that hides a word, under another address and with another word.
+    fn notes_with(&self, word: &str, id: &str) -> String {
+        let lines = self.lines("pages.jsonl");
+        let notes = lines.iter().find(|line| line["id"] == "http://valley.example/notes").unwrap();
+        let html = notes["html"].as_str().unwrap().replace(WORD, word);
+        json!({"id": id, "html": html}).to_string()
+    }
+}
+
+/// A word of the golden pages, and one with the same 64-bit FNV-1a hash.
+const WORD: &str = "jdkhlcfllcbaloji";
+const TWIN: &str = "ooeaiibffnigdcni";
+
+const CRAWLS: [&str; 4] = ["crawl", "stopped", "nowarc", "pages"];
+/// Those of them that take further pages; the other one has reached its `--max-pages`.
+const OPEN: [&str; 3] = ["crawl", "nowarc", "pages"];
+
+#[test]
+fn a_directory_of_before_opens_with_everything_it_held() {
+    let golden = Golden::unpacked();
+    for name in CRAWLS.into_iter().chain(["dedup"]) {
+        let (exit, out, err) = golden.run(name, &["check"]);
+        assert_eq!(exit, 0, "{name}: {out}{err}");
+        let (exit, out, err) = golden.run(name, &["status"]);
+        assert!(exit == 0 && out.contains("crawl upgrade --data"), "{name}: {out}{err}");
+    }
+    for name in CRAWLS {
+        let (exit, out, _) = golden.run(name, &["search", "--json", "valley"]);
+        assert!(exit == 0 && json_lines(out.as_bytes()).len() >= 8, "{name}: {out}");
+        let logged = golden.lines(&format!("{name}/discarded.jsonl"));
+        let (_, out, _) = golden.run(name, &["duplicates", "list", "--json"]);
+        assert_eq!(json_lines(out.as_bytes()).len(), logged.len(), "{name}");
+    }
+    let (_, out, _) = golden.run("crawl", &["search", "石匠"]);
+    assert!(out.contains("/zh"), "{out}");
+}
+
+#[test]
+fn until_the_upgrade_pages_are_compared_by_the_digest_of_before() {
+    let golden = Golden::unpacked();
+    for name in OPEN {
+        let line = golden.notes_with(WORD, "http://copy.example/notes");
+        let (exit, out, err) = pipe(&["pages", "-"], Some(&golden.path(name)), &line);
+        assert_eq!(exit, 0, "{name}: {out}{err}");
+        let rows = golden.lines(&format!("{name}/discarded.jsonl"));
+        let row = rows.last().unwrap();
+        assert_eq!((&row["kind"], &row["level"]), (&"exact".into(), &"text".into()), "{name}");
+        assert_eq!(row["url"], "http://copy.example/notes", "{name}");
+        // New pages have the digest of today: two of them that differ in twin words are not equal.
+        let two =
+            [(WORD, "http://one.example/"), (TWIN, "http://two.example/")].map(|(word, id)| {
+                let text =
+                    format!("{word} once again, among {WORD} and other words of one new page.");
+                json!({"id": id, "html": format!("<p>{text}</p>").replace(WORD, word)}).to_string()
+            });
+        let (exit, ..) = pipe(&["pages", "-"], Some(&golden.path(name)), &two.join("\n"));
+        assert_eq!(exit, 0);
+        let rows = golden.lines(&format!("{name}/discarded.jsonl"));
+        let twin = rows.iter().find(|row| row["url"] == "http://two.example/");
+        assert!(twin.is_none_or(|row| row["kind"] != "exact"), "{name}: {twin:?}");
+        assert_eq!(golden.run(name, &["check"]).0, 0, "{name}");
+    }
+    // Documents of `crawl dedup`: the same, also with all matches.
+    let line = golden.notes_with(WORD, "copy");
+    let (_, out, _) = pipe(&["dedup", "--all-matches"], Some(&golden.path("dedup")), &line);
+    let row = &json_lines(out.as_bytes())[0];
+    assert_eq!((&row["verdict"], &row["of"]["id"]), (&"duplicate".into(), &"doc/notes".into()));
+    assert_eq!(row["matches"][0]["id"], "doc/notes");
+}
+
+#[test]
+fn an_upgrade_replaces_the_digests_and_is_done_once() {
+    let golden = Golden::unpacked();
+    for name in CRAWLS {
+        let before = golden.lines(&format!("{name}/discarded.jsonl"));
+        let (exit, out, err) = golden.run(name, &["upgrade"]);
+        assert!(exit == 0 && out.contains("digest of this version"), "{name}: {out}{err}");
+        assert!(!golden.path(name).join("upgrade").exists());
+        let (_, out, _) = golden.run(name, &["status"]);
+        assert!(!out.contains("crawl upgrade"), "{name}: {out}");
+        let (exit, out, _) = golden.run(name, &["upgrade"]);
+        assert!(exit == 0 && out.contains("up to date"), "{name}: {out}");
+        let (exit, out, _) = golden.run(name, &["check"]);
+        assert_eq!(exit, 0, "{name}: {out}");
+        assert_eq!(golden.lines(&format!("{name}/discarded.jsonl")), before, "{name}");
+        if !OPEN.contains(&name) {
+            continue;
+        }
+        // The kept page itself is found by its new digest, its forged twin is not.
+        let copies = [(WORD, "http://copy.example/notes"), (TWIN, "http://twin.example/notes")]
+            .map(|(word, id)| golden.notes_with(word, id));
+        let (exit, ..) = pipe(&["pages", "-"], Some(&golden.path(name)), &copies.join("\n"));
+        assert_eq!(exit, 0);
+        let rows = golden.lines(&format!("{name}/discarded.jsonl"));
+        let kind =
+            |url: &str| rows.iter().find(|row| row["url"] == url).map(|row| row["kind"].clone());
+        assert_eq!(kind("http://copy.example/notes"), Some("exact".into()), "{name}");
+        assert_ne!(kind("http://twin.example/notes"), Some("exact".into()), "{name}");
+    }
+}
+
+#[test]
+fn documents_whose_text_is_not_stored_keep_the_digest_of_before() {
+    let golden = Golden::unpacked();
+    let (exit, out, err) = golden.run("dedup", &["upgrade"]);
+    assert!(exit == 0 && out.contains("Not upgraded"), "{out}{err}");
+    let (_, out, _) = golden.run("dedup", &["status"]);
+    assert!(!out.contains("crawl upgrade"), "{out}");
+    let line = golden.notes_with(WORD, "copy");
+    let (_, out, _) = pipe(&["dedup"], Some(&golden.path("dedup")), &line);
+    assert_eq!(json_lines(out.as_bytes())[0]["of"]["id"], "doc/notes");
+    assert_eq!(golden.run("dedup", &["check"]).0, 0);
+}
+
+#[test]
+fn an_upgrade_without_an_index_reads_the_archive() {
+    let golden = Golden::unpacked();
+    std::fs::remove_dir_all(golden.path("pages/index")).unwrap();
+    let settings = golden.path("pages/crawl.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, text.replace("[settings]\n", "[settings]\nno-index = true\n"))
+        .unwrap();
+    let (exit, out, err) = golden.run("pages", &["upgrade"]);
+    assert!(exit == 0 && !out.contains("Not upgraded"), "{out}{err}");
+    // Also those of equal text: their bodies are not the same to the byte, so they are archived whole.
+    assert!(out.contains("19 documents"), "{out}");
+}
