@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -55,8 +56,17 @@ pub struct Response {
 }
 
 impl Response {
-    /// A response that did not come from a [`Fetcher`](crate::Fetcher): from a file, or a test.
-    pub fn stored(url: Url, status: u16, headers: Vec<(String, Vec<u8>)>, raw: Bytes) -> Self {
+    /// A response that did not come from a [`Fetcher`](crate::Fetcher): from a file, or a test. Line
+    /// breaks in its headers become blanks, as they do where it is written to a WARC: both read the same.
+    pub fn stored(url: Url, status: u16, mut headers: Vec<(String, Vec<u8>)>, raw: Bytes) -> Self {
+        for (name, value) in &mut headers {
+            if let Cow::Owned(clean) = one_line(value) {
+                *value = clean;
+            }
+            if let Cow::Owned(clean) = one_line(name.as_bytes()) {
+                *name = String::from_utf8_lossy(&clean).into_owned();
+            }
+        }
         let (body, request) = (raw.clone(), Vec::new());
         let (took, bodiless) = (Duration::ZERO, raw.is_empty());
         Self { url, status, headers, raw, body, bodiless, peer: None, took, request, _permit: None }
@@ -95,13 +105,23 @@ impl Response {
         // The blank belongs there though no phrase follows (RFC 9112, 4).
         let mut head = format!("HTTP/1.1 {} \r\n", self.status).into_bytes();
         for (name, value) in self.headers.iter().filter(|(name, _)| name != "transfer-encoding") {
-            head.extend(name.as_bytes());
+            head.extend(&*one_line(name.as_bytes()));
             head.extend(b": ");
-            head.extend(value);
+            head.extend(&*one_line(value));
             head.extend(b"\r\n");
         }
         head.extend(b"\r\n");
         head
+    }
+}
+
+/// The same without what ends a line or a string: CR, LF and NUL become blanks (RFC 9110, 5.5). Else a
+/// value could add headers of its own, or end the head.
+pub(crate) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
+    let breaks = |byte: u8| matches!(byte, b'\r' | b'\n' | 0);
+    match value.iter().any(|&byte| breaks(byte)) {
+        true => value.iter().map(|&byte| if breaks(byte) { b' ' } else { byte }).collect(),
+        false => Cow::Borrowed(value),
     }
 }
 
@@ -151,6 +171,27 @@ mod tests {
             let found = with(&[("retry-after", value)]).retry_after(now);
             assert_eq!(found, expected.map(Duration::from_secs), "{value}");
         }
+    }
+
+    #[test]
+    fn no_header_adds_a_line_to_the_head() {
+        let hostile = [
+            ("content-type", "text/html\r\nSet-Cookie: a=b\r\n\r\nFORGED"),
+            ("x-a", "1\n\n2"),
+            ("x-b", "1\r\r2\0"),
+            ("x-c\r\n\r\nx-d", "3"),
+        ];
+        let mut response = with(&hostile);
+        let stored = response.head();
+        response.headers =
+            hostile.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
+        assert_eq!(response.head(), stored, "whoever made it");
+        let (status, headers, body) = crate::warc::http_parts(&stored).unwrap();
+        assert_eq!((status, headers.len(), body.len()), (503, 4, 0));
+        let text = String::from_utf8(stored).unwrap();
+        assert_eq!(text.matches(['\r', '\n', '\0']).count(), 2 * 6, "{text:?}");
+        let value = "text/html  Set-Cookie: a=b    FORGED".as_bytes();
+        assert_eq!(headers[0], ("content-type".to_owned(), value.to_vec()));
     }
 
     #[test]

@@ -6,13 +6,45 @@ use std::time::SystemTime;
 use super::member::Members;
 use super::payload_digest;
 use super::reader::payload_digest_at;
-use crate::response::Response;
+use crate::response::{Response, one_line};
 
 /// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
 /// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
 pub const NEAR_DUPLICATE_PROFILE: &str = "urn:hapax:warc-profile:near-duplicate:1.0";
 const UNCHANGED_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+const CONFORMS_TO: &str =
+    "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
+
+/// Named fields, one a line: no name or value can begin another line.
+#[derive(Debug, Default)]
+struct Head(Vec<u8>);
+
+impl Head {
+    /// How the head of every record begins.
+    fn of(warc_type: &str, id: &str, time: SystemTime) -> Self {
+        let mut head = Self(b"WARC/1.1\r\n".to_vec());
+        head.field("WARC-Type", warc_type);
+        head.field("WARC-Record-ID", id);
+        head.field("WARC-Date", &format_time(time));
+        head
+    }
+
+    fn field(&mut self, name: &str, value: &str) {
+        self.0.extend(&*one_line(name.as_bytes()));
+        self.0.extend(b": ");
+        self.0.extend(&*one_line(value.as_bytes()));
+        self.0.extend(b"\r\n");
+    }
+
+    /// The whole head of a record whose block has this length.
+    fn before(mut self, length: usize) -> Vec<u8> {
+        self.field("Content-Length", &length.to_string());
+        self.0.extend(b"\r\n");
+        self.0
+    }
+}
 
 /// How a [`Writer`] writes.
 #[derive(Clone, Debug)]
@@ -137,42 +169,35 @@ impl Writer {
         let warc_type = if refers.is_some() { "revisit" } else { "response" };
         let mut block = response.head();
         block.extend(body);
-        let mut head = format!(
-            "WARC/1.1\r\nWARC-Type: {warc_type}\r\nWARC-Record-ID: <{id}>\r\nWARC-Date: {}\r\n\
-             WARC-Target-URI: {}\r\nContent-Type: application/http;msgtype=response\r\n\
-             WARC-Block-Digest: {}\r\n",
-            format_time(time),
-            response.url,
-            payload_digest(&block),
-        );
+        let mut head = Head::of(warc_type, &format!("<{id}>"), time);
+        head.field("WARC-Target-URI", response.url.as_str());
+        head.field("Content-Type", "application/http;msgtype=response");
+        head.field("WARC-Block-Digest", &payload_digest(&block));
         // A 304 has no payload: a digest of nothing would be taken for that of the page.
         if !matches!(kind, RecordKind::RevisitUnchanged(_)) {
-            head += &format!("WARC-Payload-Digest: {digest}\r\n");
+            head.field("WARC-Payload-Digest", &digest);
         }
         if let Some(peer) = response.peer {
-            head += &format!("WARC-IP-Address: {}\r\n", peer.ip());
+            head.field("WARC-IP-Address", &peer.ip().to_string());
         }
         if let Some((refers, profile)) = refers {
-            head += &format!(
-                "WARC-Profile: {profile}\r\nWARC-Refers-To: <{}>\r\n\
-                 WARC-Refers-To-Target-URI: {}\r\n",
-                refers.record, refers.url
-            );
+            head.field("WARC-Profile", profile);
+            head.field("WARC-Refers-To", &format!("<{}>", refers.record));
+            head.field("WARC-Refers-To-Target-URI", &refers.url);
             if let Some(date) = &refers.date {
-                head += &format!("WARC-Refers-To-Date: {date}\r\n");
+                head.field("WARC-Refers-To-Date", date);
             }
         }
-        head += &format!("Content-Length: {}\r\n\r\n", block.len());
-        let location = self.member(head.as_bytes(), &block)?;
+        let location = self.member(&head.before(block.len()), &block)?;
         if !response.request.is_empty() {
             let content = "application/http;msgtype=request";
             self.beside("request", content, id, response, time, &response.request)?;
         }
         if !metadata.is_empty() {
-            let lines = metadata.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
-            let block: String = lines.collect();
+            let mut block = Head::default();
+            metadata.iter().for_each(|(name, value)| block.field(name, value));
             let content = "application/warc-fields";
-            self.beside("metadata", content, id, response, time, block.as_bytes())?;
+            self.beside("metadata", content, id, response, time, &block.0)?;
         }
         Ok(location)
     }
@@ -194,16 +219,12 @@ impl Writer {
         block: &[u8],
     ) -> io::Result<()> {
         let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
-        let head = format!(
-            "WARC/1.1\r\nWARC-Type: {warc_type}\r\nWARC-Record-ID: <{id}:{warc_type}>\r\n\
-             WARC-Date: {}\r\nWARC-Target-URI: {}\r\n{refers}: <{id}>\r\n\
-             WARC-Block-Digest: {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\r\n",
-            format_time(time),
-            response.url,
-            payload_digest(block),
-            block.len()
-        );
-        self.member(head.as_bytes(), block).map(|_| ())
+        let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"), time);
+        head.field("WARC-Target-URI", response.url.as_str());
+        head.field(refers, &format!("<{id}>"));
+        head.field("WARC-Block-Digest", &payload_digest(block));
+        head.field("Content-Type", content_type);
+        self.member(&head.before(block.len()), block).map(|_| ())
     }
 
     /// Makes everything appended durable and says where the end is: the file's number and length.
@@ -216,21 +237,15 @@ impl Writer {
     }
 
     fn info(&mut self) -> io::Result<()> {
-        let block = format!(
-            "software: {}\r\nformat: WARC File Format 1.1\r\n\
-             conformsTo: http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/\r\n",
-            self.options.software
-        );
-        let head = format!(
-            "WARC/1.1\r\nWARC-Type: warcinfo\r\nWARC-Record-ID: <urn:hapax:{}:warcinfo:{}>\r\nWARC-Date: {}\r\n\
-             WARC-Filename: {}\r\nContent-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
-            self.options.archive,
-            self.number,
-            format_time(SystemTime::now()),
-            name(self.number),
-            block.len()
-        );
-        self.member(head.as_bytes(), block.as_bytes()).map(|_| ())
+        let mut block = Head::default();
+        block.field("software", &self.options.software);
+        block.field("format", "WARC File Format 1.1");
+        block.field("conformsTo", CONFORMS_TO);
+        let id = format!("<urn:hapax:{}:warcinfo:{}>", self.options.archive, self.number);
+        let mut head = Head::of("warcinfo", &id, SystemTime::now());
+        head.field("WARC-Filename", &name(self.number));
+        head.field("Content-Type", "application/warc-fields");
+        self.member(&head.before(block.0.len()), &block.0).map(|_| ())
     }
 
     fn member(&mut self, head: &[u8], block: &[u8]) -> io::Result<Location> {
