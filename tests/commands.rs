@@ -397,6 +397,8 @@ fn a_page_of_ten_megabytes_takes_256_at_most() {
     }
     let mut child = crawl()
         .arg("dedup")
+        .arg("--root")
+        .arg(bench.path(""))
         .arg("--data")
         .arg(bench.data())
         .stdin(Stdio::piped())
@@ -549,7 +551,9 @@ fn single_stages_agree_on_what_a_file_is_and_refuse_what_is_no_page() {
         write(&bench.path("lines"), &given);
         let lines = std::fs::File::open(bench.path("lines")).unwrap();
         let data = bench.path(&format!("{name}-data"));
-        let dedup = crawl().arg("dedup").arg("--data").arg(data).stdin(lines).output().unwrap();
+        let mut command = crawl();
+        command.arg("dedup").arg("--root").arg(bench.path("")).arg("--data").arg(data);
+        let dedup = command.stdin(lines).output().unwrap();
         let decided = row(text(&dedup.stdout))["fingerprint"].clone();
         let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
         vec![word(extracted), word(explained), alone[..16].to_owned(), word(decided)]
@@ -571,8 +575,9 @@ fn single_stages_agree_on_what_a_file_is_and_refuse_what_is_no_page() {
     let given = serde_json::json!({"id": "p", "path": picture}).to_string();
     write(&bench.path("lines"), &given);
     let lines = std::fs::File::open(bench.path("lines")).unwrap();
-    let output = crawl().arg("dedup").arg("--data").arg(bench.data()).stdin(lines).output();
-    let output = output.unwrap();
+    let mut command = crawl();
+    command.arg("dedup").arg("--root").arg(bench.path("")).arg("--data").arg(bench.data());
+    let output = command.stdin(lines).output().unwrap();
     assert_eq!(code(&output), 7);
     assert!(text(&output.stdout).contains("neither HTML nor text"), "{}", text(&output.stdout));
 }

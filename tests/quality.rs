@@ -202,7 +202,9 @@ fn the_same_pages_are_found_and_no_others() {
     let input = set.bench.path("input.jsonl");
     write(&input, set.lines.join("\n"));
     let output = crawl()
-        .args(["dedup", "--all-matches", "--data"])
+        .args(["dedup", "--all-matches", "--root"])
+        .arg(set.bench.path(""))
+        .arg("--data")
         .arg(set.bench.data())
         .stdin(std::fs::File::open(input).unwrap())
         .output()

@@ -15,6 +15,9 @@ mod resume;
 mod settings;
 // Missing, broken and hostile input.
 mod bad_input;
+// Files that input names, links, pipes, and who may read what was written.
+#[cfg(unix)]
+mod files;
 // Archives of other crawlers.
 mod archives;
 // Pages whose payload lies in another record, and limits of stored pages.

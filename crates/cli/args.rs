@@ -127,6 +127,9 @@ pub(crate) enum Command {
         /// are taken; - for JSONL on stdin
         #[arg(required = true)]
         files: Vec<PathBuf>,
+        /// Folder below which "path" of a JSON line may name files [default: the folder of the JSONL file; none for stdin]
+        #[arg(long, value_name = "DIR", env = "HAPAX_ROOT")]
+        root: Option<PathBuf>,
         #[command(flatten)]
         data: Data,
         #[command(flatten)]
@@ -258,6 +261,9 @@ pub(crate) enum Command {
         after_help = "A line is {\"id\", \"url\"?, \"title\"?, \"content_type\"?, and \"text\" or \"html\" or \"path\"}.\nExample:\n  echo '{\"id\":\"1\",\"text\":\"some words\"}' | crawl dedup --data seen"
     )]
     Dedup {
+        /// Folder below which "path" of a line may name files [default: none, "path" is an error]
+        #[arg(long, value_name = "DIR", env = "HAPAX_ROOT")]
+        root: Option<PathBuf>,
         #[command(flatten)]
         data: Data,
         /// Also print all stored documents that a document duplicates, and store duplicates

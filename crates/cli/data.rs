@@ -1,7 +1,7 @@
 //! The data directory: its files, its lock, its settings.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{DAMAGED, LOCKED, USAGE, WRITE, coded};
+use crate::files;
 use crate::settings::Settings;
 
 /// The version of the data directory's layout.
@@ -67,8 +68,9 @@ impl DataDir {
         }
         fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
         let path = root.join("LOCK");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.map_err(|error| unwritable(&path, &error))?;
+        let mut options = OpenOptions::new();
+        files::without_links(options.create(true).truncate(false).write(true));
+        let lock = options.open(&path).map_err(|error| unwritable(&path, &error))?;
         let mut tries = LOCK_TRIES;
         let locked = loop {
             match lock.try_lock() {
@@ -87,7 +89,25 @@ impl DataDir {
             }
             Err(TryLockError::Error(error)) => return Err(unwritable(&path, &error)),
         }
-        Ok(Self { root: root.to_owned(), _lock: lock })
+        files::remove_leftovers(root);
+        let data = Self { root: root.to_owned(), _lock: lock };
+        if let Ok(Some(saved)) = data.saved() {
+            data.protect(&saved.settings)?;
+        }
+        Ok(data)
+    }
+
+    /// Keeps pages for the owner alone that hosts show only to somebody they know: what is there, and
+    /// what this process creates from now on.
+    pub(crate) fn protect(&self, settings: &Settings) -> Result<()> {
+        if settings.is_personal() {
+            files::for_owner_only();
+            for name in OWN {
+                let path = self.root.join(name);
+                files::close_to_others(&path).map_err(|error| unwritable(&path, &error))?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether there is nothing in it but the lock.
@@ -195,25 +215,9 @@ fn defaults_beside(own: &str) -> String {
 
 /// Replaces the file `name` in `root` in one step that survives a power cut.
 pub(crate) fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
-    let path = root.join(name);
-    let tmp = root.join(format!("{name}.tmp"));
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&tmp)?;
-        // Headers, a proxy's and a cluster's address may hold secrets.
-        #[cfg(unix)]
-        if name == "crawl.toml" {
-            use std::os::unix::fs::PermissionsExt;
-            file.set_permissions(fs::Permissions::from_mode(0o600))?;
-        }
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&tmp, &path)?;
-        if cfg!(unix) {
-            File::open(root)?.sync_all()?;
-        }
-        Ok(())
-    };
-    write().map_err(|error| unwritable(&path, &error))
+    // Headers, a proxy's and a cluster's address may hold secrets.
+    let written = files::replace(root, name, content, name == "crawl.toml");
+    written.map_err(|error| unwritable(&root.join(name), &error))
 }
 
 /// The settings in `root`, read without its lock.
@@ -245,7 +249,7 @@ pub(crate) fn saved(root: &Path) -> Result<Option<Saved>> {
 /// Whether a process holds the directory; without a trace.
 pub(crate) fn is_locked(data: &Path) -> Result<bool> {
     let path = data.join("LOCK");
-    let Ok(file) = File::open(&path) else { return Ok(false) };
+    let Ok(file) = files::open_regular(&path) else { return Ok(false) };
     match file.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),

@@ -10,6 +10,7 @@ mod crawl;
 mod data;
 mod duplicates;
 mod exit;
+mod files;
 mod inspect;
 mod limits;
 mod local_server;

@@ -50,6 +50,11 @@ impl Settings {
         values.iter().flatten().filter(|value| !value.is_empty())
     }
 
+    /// Whether hosts may show pages that are not for everybody, to whom they know.
+    pub(crate) fn is_personal(&self) -> bool {
+        self.cookies == Some(true) || Self::list(&self.header).next().is_some()
+    }
+
     /// Whether the index is built.
     pub(crate) fn index(&self) -> bool {
         self.no_index != Some(true) && self.links_only != Some(true)

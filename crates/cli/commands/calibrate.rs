@@ -89,8 +89,8 @@ fn collect(path: &Path, depth: usize, limit: usize, out: &mut Vec<PathBuf>) {
     };
     let mut names: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     names.sort();
-    // A link to a folder could lead in a circle, and a pipe would be read without end.
-    names.retain(|name| name.is_file() || (name.is_dir() && !name.is_symlink()));
+    // A link leads elsewhere or in a circle, and a pipe would be read without end.
+    names.retain(|name| name.symlink_metadata().is_ok_and(|meta| meta.is_file() || meta.is_dir()));
     names.iter().for_each(|name| collect(name, depth + 1, limit, out));
 }
 

@@ -18,10 +18,11 @@ use url::Url;
 use super::addresses::Addresses;
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
-use super::pages::read_named;
+use super::named::{read_named, root_of};
 use crate::crawl::{Committer, Extent, Outcome, PageWork, Parts, Stats};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
+use crate::files::Root;
 use crate::output;
 use crate::settings::Settings;
 
@@ -37,8 +38,8 @@ const MAX_TITLE: usize = 16_384;
 /// Characters of an id in the name that stands for an address.
 const MAX_NAME: usize = 256;
 
-fn page_of(item: &Item, recipe: Recipe) -> Result<PageWork, String> {
-    let (content_type, body) = item.body(read_named)?;
+fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<PageWork, String> {
+    let (content_type, body) = item.body(|path| read_named(root, path))?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
     // An id is no address; a name has no host, so the document belongs to no site.
     let url = url.or_else(|| name_of(&item.id)).ok_or("no URL")?;
@@ -64,7 +65,13 @@ fn name_of(id: &str) -> Option<Url> {
     Some(url)
 }
 
-pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result<u8> {
+pub(super) fn run(
+    root: Option<&Path>,
+    data: &Path,
+    all_matches: bool,
+    settings: &Settings,
+) -> Result<u8> {
+    let root = root.map(root_of).transpose()?;
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
@@ -74,9 +81,9 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
         shared: false,
         keep_duplicates: all_matches,
     };
-    let data = DataDir::open(root)?;
+    let data = DataDir::open(data)?;
     let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
-    let mut addresses = Addresses::open(root, committer.store().next_id())?;
+    let mut addresses = Addresses::open(data.root(), committer.store().next_id())?;
     let ahead = Arc::new(AtomicUsize::new(0));
     let lines = read_lines(Arc::clone(&ahead));
     let mut out = BufWriter::new(io::stdout().lock());
@@ -91,7 +98,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let answer = answer(&line, &mut committer, &mut addresses, all_matches)?;
+            let answer = answer(&line, root.as_ref(), &mut committer, &mut addresses, all_matches)?;
             answers.push(answer.unwrap_or_else(|(id, what)| {
                 bad = true;
                 match id {
@@ -115,6 +122,7 @@ pub(super) fn run(root: &Path, all_matches: bool, settings: &Settings) -> Result
 /// A verdict, or what is wrong with the line.
 fn answer(
     line: &[u8],
+    root: Option<&Root>,
     committer: &mut Committer,
     addresses: &mut Addresses,
     all_matches: bool,
@@ -136,7 +144,7 @@ fn answer(
         let fingerprint = record.map(|record| record.fingerprint.to_string());
         return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
     }
-    let page = match page_of(&item, committer.recipe()) {
+    let page = match page_of(&item, committer.recipe(), root) {
         Ok(page) => page,
         Err(what) => return Ok(Err((Some(item.id), what))),
     };

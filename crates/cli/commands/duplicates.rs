@@ -80,7 +80,7 @@ pub(super) fn export(output: Option<&Path>, csv: bool, data: Data) -> Result<u8>
         let row = json_row(&rows, row, heads.shown(row)?)?;
         writeln!(out, "{}", output::json(&row))?;
     }
-    out.flush()?;
+    out.finish()?;
     Ok(COMPLETE)
 }
 

@@ -9,11 +9,13 @@ use hapax_index::StoredPage;
 use serde_json::json;
 
 use super::duplicates::cell;
+use super::markdown::markdown;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::data::unwritable;
 use crate::duplicates::{Rows, is_of_host};
 use crate::exit::{COMPLETE, USAGE, coded};
+use crate::files::{NewFile, for_owner_only};
 use crate::output;
 
 /// Bytes of a file's name, without its number and ending.
@@ -21,6 +23,9 @@ const MAX_NAME: usize = 80;
 
 pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let data = &args.data.data;
+    if crate::data::saved(data)?.unwrap_or_default().settings.is_personal() {
+        for_owner_only();
+    }
     let searcher = super::open_index::open(data)?;
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
@@ -51,7 +56,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
                     "text": page.text, "fetched": page.fetched, "copies": copies});
                 Ok(writeln!(out, "{}", output::json(&row))?)
             })?;
-            out.flush()?;
+            out.finish()?;
         }
         ExportFormat::Csv => {
             let mut table = Table::new(Sink::create(args.output.as_deref())?);
@@ -73,7 +78,12 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
             each(&mut |page, copies| {
                 let path = folder.join(file_name(page));
-                std::fs::write(&path, markdown(page, copies))
+                let text = markdown(page, copies);
+                NewFile::replacing(&path)
+                    .and_then(|mut file| {
+                        file.write_all(text.as_bytes())?;
+                        file.finish()
+                    })
                     .map_err(|error| unwritable(&path, &error))
             })?;
         }
@@ -107,17 +117,4 @@ fn file_name(page: &StoredPage) -> String {
         .join("-");
     name.truncate(name.floor_char_boundary(MAX_NAME));
     format!("{:06}-{name}.md", page.id)
-}
-
-fn markdown(page: &StoredPage, copies: u64) -> String {
-    // JSON strings are YAML strings.
-    let string = |text: &str| serde_json::Value::from(text).to_string();
-    format!(
-        "---\nurl: {}\ntitle: {}\nlanguage: {}\nfetched: {}\ncopies: {copies}\n---\n\n{}\n",
-        string(&page.url),
-        string(&page.title),
-        string(&page.language),
-        string(&page.fetched),
-        page.text.lines().collect::<Vec<_>>().join("\n\n")
-    )
 }

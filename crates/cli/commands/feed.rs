@@ -19,6 +19,7 @@ use crate::crawl::{CLAIM, TRUST};
 use crate::data::{DataDir, must_hold_pages};
 use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
+use crate::files::NewFile;
 use crate::output::{counted, number};
 
 /// Claims that are made durable at a time.
@@ -34,7 +35,7 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
         hosts.entry(rows.host(row)).or_default().push(row);
     }
     let name = || file.display().to_string();
-    let out = BufWriter::new(File::create(file).with_context(name)?);
+    let out = BufWriter::new(NewFile::create(file).with_context(name)?);
     let created = hapax_fetch::warc::format_time(std::time::SystemTime::now());
     let out = GzEncoder::new(out, Compression::default());
     let mut out = Writer::new(out, settings.recipe()?.name(), created)?;
@@ -54,7 +55,11 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let (out, entries) = out.finish()?;
     out.finish().and_then(BufWriter::into_inner_flushed).with_context(name)?;
     let filter = PathBuf::from(format!("{}.filter", file.display()));
-    std::fs::write(&filter, Filter::of(&keys).to_bytes())
+    NewFile::create(&filter)
+        .and_then(|mut out| {
+            out.write_all(&Filter::of(&keys).to_bytes())?;
+            out.finish()
+        })
         .with_context(|| filter.display().to_string())?;
     if !quiet {
         writeln!(
@@ -73,9 +78,11 @@ trait IntoInnerFlushed {
     fn into_inner_flushed(self) -> std::io::Result<()>;
 }
 
-impl IntoInnerFlushed for BufWriter<File> {
+impl IntoInnerFlushed for BufWriter<NewFile> {
     fn into_inner_flushed(self) -> std::io::Result<()> {
-        self.into_inner().map_err(std::io::IntoInnerError::into_error)?.sync_all()
+        let out = self.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        out.sync()?;
+        out.finish()
     }
 }
 

@@ -14,14 +14,9 @@ const MAX_FILE: u64 = 32 << 20;
 const HEAD: u64 = 1024;
 const BUFFER: usize = 1 << 18;
 
-/// Reads a file, or stdin for `-`, gzipped or plain.
+/// Reads a file that a person named, or stdin for `-`, gzipped or plain.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if path == Path::new("-") { within(io::stdin()) } else { read_file(path) }
-}
-
-/// Reads a file of whatever name, gzipped or plain.
-pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    within(File::open(path)?)
+    if path == Path::new("-") { within(io::stdin()) } else { within(File::open(path)?) }
 }
 
 /// Reads an input to its end, gzipped or plain.
@@ -45,8 +40,7 @@ pub(super) fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
 /// How a file begins, unpacked: enough to tell what it is. Where that is damaged, as much as can be read:
 /// whoever reads the file whole tells more, and may read beyond the damage. And the whole of it as it
 /// lies there, for of a pipe nothing can be read twice.
-pub(super) fn head_and_whole(path: &Path) -> io::Result<(Vec<u8>, impl Read + use<>)> {
-    let mut file = File::open(path)?;
+pub(super) fn head_and_whole<R: Read>(mut file: R) -> io::Result<(Vec<u8>, impl Read + use<R>)> {
     let (mut start, mut head) = (Vec::new(), Vec::new());
     file.by_ref().take(HEAD).read_to_end(&mut start)?;
     let _ = unpacked(start.as_slice())?.take(HEAD).read_to_end(&mut head);
@@ -115,7 +109,7 @@ mod tests {
     fn the_head_of_a_damaged_file_is_no_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), b"\x1f\x8b\x08\0damaged").unwrap();
-        let head = |path: &Path| head_and_whole(path).map(|(head, _)| head);
+        let head = |path: &Path| head_and_whole(File::open(path)?).map(|(head, _)| head);
         assert!(head(file.path()).unwrap().len() < 9);
         std::fs::write(file.path(), "é".repeat(HEAD as usize)).unwrap();
         assert_eq!(head(file.path()).unwrap().len() as u64, HEAD);

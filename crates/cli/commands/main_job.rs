@@ -87,6 +87,7 @@ pub(super) fn resume(
     let mut settings = flags.or(saved.settings);
     // An empty address takes back the one that was saved.
     settings.cluster = settings.cluster.filter(|address| !address.is_empty());
+    data.protect(&settings)?;
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));

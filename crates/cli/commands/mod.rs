@@ -22,6 +22,8 @@ mod input;
 mod item;
 mod main_job;
 mod man;
+mod markdown;
+mod named;
 mod open_index;
 mod pages;
 mod plan;
@@ -53,8 +55,9 @@ pub(crate) fn run(args: Args) -> Result<u8> {
     match args.command {
         None => main_job::run(&args.crawl, &common),
         Some(Command::Demo { data }) => demo::run(data, &common),
-        Some(Command::Pages { files, data, settings }) => {
-            pages::run(&files, &data.data, main_job::with_file(settings, &common)?, &common)
+        Some(Command::Pages { files, root, data, settings }) => {
+            let settings = main_job::with_file(settings, &common)?;
+            pages::run(&files, root.as_deref(), &data.data, settings, &common)
         }
         Some(Command::Search { query, limit, json, data }) => {
             search::run(&query.join(" "), limit, json, &data.dirs)
@@ -95,8 +98,9 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Some(Command::Fingerprint { files, settings }) => {
             extract::fingerprint(&files, main_job::with_file(settings, &common)?.recipe()?)
         }
-        Some(Command::Dedup { data, all_matches, settings }) => {
-            dedup::run(&data.data, all_matches, &main_job::with_file(settings, &common)?)
+        Some(Command::Dedup { root, data, all_matches, settings }) => {
+            let settings = main_job::with_file(settings, &common)?;
+            dedup::run(root.as_deref(), &data.data, all_matches, &settings)
         }
         Some(Command::Explain(args)) => {
             let settings = main_job::with_file(args.settings.clone(), &common)?;

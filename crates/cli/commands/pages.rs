@@ -1,24 +1,22 @@
 //! `crawl pages`: stored pages through the same line.
 
 mod archive;
+mod inputs;
 mod revisits;
 
-use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
-use bytes::Bytes;
 use hapax_fetch::Response;
 use url::Url;
 
 use self::archive::{Refused, Source, holds_payload, page_of};
 use self::revisits::{MAX_WAITING, Revisit, Revisits};
-use super::input::{as_it_lies, head_and_whole, read_file, read_line, unpacked, within};
-use super::item::{Item, MAX_LINE};
-use super::stored_kind::{StoredKind, stored_kind};
+use super::named::{is_stop, root_of};
 use crate::args::Common;
 use crate::crawl::{
     Committer, Outcome, PageWork, Parts, Rules, RunLimits, Stats, Stop, Summary, Unread,
@@ -26,6 +24,7 @@ use crate::crawl::{
 };
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
+use crate::files::Root;
 use crate::output::{duration, escape, number};
 use crate::settings::Settings;
 
@@ -41,14 +40,17 @@ const LARGE_PAGE: usize = 1 << 20;
 
 pub(super) fn run(
     files: &[PathBuf],
-    root: &Path,
+    root: Option<&Path>,
+    data: &Path,
     settings: Settings,
     common: &Common,
 ) -> Result<u8> {
-    let saved = crate::data::saved(root)?.unwrap_or_default();
+    let root = root.map(root_of).transpose()?;
+    let saved = crate::data::saved(data)?.unwrap_or_default();
     let settings = settings.or(saved.settings);
     check_settings(&settings, &[])?;
-    let data = DataDir::open(root)?;
+    let data = DataDir::open(data)?;
+    data.protect(&settings)?;
     let interrupted = interrupted()?;
     // Text work is all that is done here, whatever a crawl beside it was told.
     let kept = Settings { links_only: None, ..settings.clone() };
@@ -73,6 +75,7 @@ pub(super) fn run(
         fetched: settings.limits()?,
         rules: Rules::new(&settings, &[])?,
         ends,
+        root,
         interrupted,
         stats: Arc::clone(&stats),
         stopped: None,
@@ -85,6 +88,7 @@ pub(super) fn run(
         told: 0,
         skipped: 0,
         left_out: 0,
+        links: 0,
         done: 0,
         known: 0,
     };
@@ -101,7 +105,7 @@ pub(super) fn run(
     line.committer.commit(true)?;
     line.committer.save_counts(&data)?;
     let elapsed = line.committer.elapsed();
-    let Line { committer, bad, skipped, left_out, done, known, stopped, .. } = line;
+    let Line { committer, bad, skipped, left_out, links, done, known, stopped, .. } = line;
     committer.close()?;
     // That of a crawl knows of queues too: its counts alone are brought up to date, above.
     if !data.frontier().exists() {
@@ -130,6 +134,12 @@ pub(super) fn run(
             crate::output::unless_closed(println(&format!(
                 "  left out         {:>9}   in folders, neither HTML, .txt nor WARC: name a file to have it read",
                 number(left_out)
+            )))?;
+        }
+        if links > 0 {
+            crate::output::unless_closed(println(&format!(
+                "  left out         {:>9}   in folders, symbolic links, pipes and devices: name one to have it read",
+                number(links)
             )))?;
         }
     }
@@ -163,6 +173,8 @@ struct Line {
     fetched: hapax_fetch::Limits,
     rules: Rules,
     ends: RunLimits,
+    /// Below it JSON lines may name files; without it, below the folder of their own file.
+    root: Option<Root>,
     interrupted: Arc<AtomicBool>,
     stats: Arc<Stats>,
     /// A limit of the run is reached, or somebody asked it to end.
@@ -181,90 +193,18 @@ struct Line {
     skipped: u64,
     /// Files of folders that are no pages.
     left_out: u64,
+    /// Links, pipes and devices of folders.
+    links: u64,
     done: u64,
     known: u64,
 }
 
 impl Line {
-    /// What was named: it is read whatever it is called, or said to be no page.
-    fn path(&mut self, path: &Path) -> Result<()> {
-        if path == Path::new("-") {
-            return match unpacked(BufReader::new(io::stdin())) {
-                Ok(mut lines) => self.jsonl(&mut *lines, Path::new("stdin")),
-                Err(error) => self.report(Path::new("stdin"), &error.to_string()),
-            };
-        }
-        if path.is_dir() { self.folder(path) } else { self.file(path) }
-    }
-
-    /// Of what lies in a folder only pages are taken: scripts, styles and pictures lie there too.
-    fn folder(&mut self, path: &Path) -> Result<()> {
-        let mut entries: Vec<PathBuf> = match std::fs::read_dir(path) {
-            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-            Err(error) => return self.report(path, &error.to_string()),
-        };
-        entries.sort();
-        for entry in entries {
-            if self.is_full()? {
-                return Ok(());
-            }
-            // A link to a folder could lead in a circle.
-            if entry.is_dir() && !entry.is_symlink() {
-                self.folder(&entry)?;
-            } else if entry.is_file() {
-                match head_and_whole(&entry) {
-                    Ok((head, _)) if stored_kind(&entry, &head).is_among_pages() => {
-                        self.file(&entry)?
-                    }
-                    Ok(_) => self.left_out += 1,
-                    Err(error) => self.report(&entry, &error.to_string())?,
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path) -> Result<()> {
-        let (head, whole) = match head_and_whole(path) {
-            Ok(found) => found,
-            Err(error) => return self.report(path, &error.to_string()),
-        };
-        let content_type = match stored_kind(path, &head) {
-            StoredKind::Warc if path.is_file() => {
-                return self.warc(path, Source::File(path.to_owned()));
-            }
-            StoredKind::Warc => {
-                return match as_it_lies(whole) {
-                    Ok(bytes) => self.warc(path, Source::Piped(bytes.into())),
-                    Err(error) => self.report(path, &error.to_string()),
-                };
-            }
-            StoredKind::Lines => {
-                return match unpacked(BufReader::new(whole)) {
-                    Ok(mut lines) => self.jsonl(&mut *lines, path),
-                    Err(error) => self.report(path, &error.to_string()),
-                };
-            }
-            StoredKind::Nothing => return self.report(path, "neither HTML, text, JSONL nor WARC"),
-            StoredKind::Page(content_type) | StoredKind::Text(content_type) => content_type,
-        };
-        let body = match within(whole) {
-            Ok(body) => body,
-            Err(error) => return self.report(path, &error.to_string()),
-        };
-        let url = std::path::absolute(path).ok().and_then(|path| Url::from_file_path(path).ok());
-        let Some(url) = url else { return self.report(path, "no path") };
-        let time = std::fs::metadata(path).and_then(|meta| meta.modified());
-        let response = response(&url, content_type, body);
-        let time = time.unwrap_or_else(|_| SystemTime::now());
-        self.add(Stored { url, response, time, title: None })
-    }
-
     /// An archive is one input, however much of it is damaged.
     fn warc(&mut self, path: &Path, source: Source) -> Result<()> {
         let records = match source.records(&self.fetched) {
             Ok(records) => records,
-            Err(error) => return self.report(path, &error.to_string()),
+            Err(error) => return self.unreadable(path, &error),
         };
         let again = self.can_be_read_again(&source);
         let mut damage: Option<String> = None;
@@ -366,38 +306,6 @@ impl Line {
             "revisit",
             "the record that it refers to is nowhere in what was read",
         )
-    }
-
-    fn jsonl(&mut self, mut input: &mut dyn BufRead, name: &Path) -> Result<()> {
-        let mut number = 0u64;
-        loop {
-            if self.is_full()? {
-                return Ok(());
-            }
-            number += 1;
-            let bytes = match read_line(&mut input, MAX_LINE) {
-                Ok(None) => return Ok(()),
-                Ok(Some(bytes)) => bytes,
-                // What came before the damage is used.
-                Err(error) => return self.report(name, &error.to_string()),
-            };
-            if bytes.trim_ascii().is_empty() {
-                continue;
-            }
-            let item = Item::parse_page(&bytes).and_then(|item| {
-                let url = item.url.clone().unwrap_or_else(|| item.id.clone());
-                let url = Url::parse(&url).map_err(|_| format!("{url:?} is no URL"))?;
-                let (kind, body) = item.body(read_named)?;
-                Ok((url, kind, body, item.title))
-            });
-            match item {
-                Ok((url, kind, body, title)) => {
-                    let response = response(&url, &kind, body);
-                    self.add(Stored { url, response, time: SystemTime::now(), title })?;
-                }
-                Err(what) => self.report(name, &format!("line {number}: {what}"))?,
-            }
-        }
     }
 
     /// Takes a page in, unless the settings say that it is left out.
@@ -517,6 +425,15 @@ impl Line {
         self.committer.skip(url, reason, detail)
     }
 
+    /// An input that cannot be read, or for which nobody waits any more.
+    fn unreadable(&mut self, path: &Path, error: &io::Error) -> Result<()> {
+        if is_stop(error) {
+            self.stopped.get_or_insert(Stop::Signal);
+            return Ok(());
+        }
+        self.report(path, &error.to_string())
+    }
+
     fn report(&mut self, path: &Path, what: &str) -> Result<()> {
         self.bad += 1;
         self.tell(path, what);
@@ -530,22 +447,4 @@ impl Line {
             crate::output::error(&anyhow::anyhow!(escape(&message)));
         }
     }
-}
-
-/// A response for a page that never had one.
-fn response(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
-    let body = body.into();
-    let headers = vec![
-        ("content-type".to_owned(), content_type.as_bytes().to_vec()),
-        ("content-length".to_owned(), body.len().to_string().into_bytes()),
-    ];
-    Response::stored(url.clone(), 200, headers, body)
-}
-
-/// Reads a file named in a JSON line.
-pub(super) fn read_named(path: &str) -> Result<Vec<u8>, String> {
-    read_file(Path::new(path)).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => format!("{path}: no such file"),
-        _ => format!("{path}: {error}"),
-    })
 }

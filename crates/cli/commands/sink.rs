@@ -1,32 +1,61 @@
 //! Where a command's results go: into a file that was named, or to stdout.
 
-use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
 use crate::data::unwritable;
+use crate::files::NewFile;
 use crate::output::escape;
 
 /// A file or stdout.
 pub(super) struct Sink {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Place>,
     terminal: bool,
 }
 
+enum Place {
+    File(NewFile, PathBuf),
+    Stdout(StdoutLock<'static>),
+}
+
 impl Sink {
-    /// The file, made anew; stdout without one or for `-`.
+    /// The file, which appears when it is finished; stdout without one or for `-`.
     pub(super) fn create(path: Option<&Path>) -> Result<Self> {
-        let (out, terminal): (Box<dyn Write>, bool) = match path {
+        let (out, terminal) = match path {
             Some(path) if path != Path::new("-") => {
-                let file = File::create(path).map_err(|error| unwritable(path, &error))?;
+                let file = NewFile::create(path).map_err(|error| unwritable(path, &error))?;
                 let terminal = file.is_terminal();
-                (Box::new(file), terminal)
+                (Place::File(file, path.to_owned()), terminal)
             }
-            _ => (Box::new(io::stdout().lock()), io::stdout().is_terminal()),
+            _ => (Place::Stdout(io::stdout().lock()), io::stdout().is_terminal()),
         };
         Ok(Self { out: BufWriter::new(out), terminal })
+    }
+
+    /// Everything is written.
+    pub(super) fn finish(self) -> Result<()> {
+        match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
+            Place::File(file, path) => file.finish().map_err(|error| unwritable(&path, &error)),
+            Place::Stdout(mut out) => Ok(out.flush()?),
+        }
+    }
+}
+
+impl Write for Place {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file, _) => file.write(bytes),
+            Self::Stdout(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file, _) => file.flush(),
+            Self::Stdout(out) => out.flush(),
+        }
     }
 }
 
@@ -61,8 +90,8 @@ impl Table {
         written.map_err(of_table)
     }
 
-    pub(super) fn finish(mut self) -> Result<()> {
-        Ok(self.rows.flush()?)
+    pub(super) fn finish(self) -> Result<()> {
+        self.rows.into_inner().map_err(csv::IntoInnerError::into_error)?.finish()
     }
 }
 

@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hapax_fetch::Fetcher;
 use hapax_frontier::{Entry, url_key};
 
+use crate::files::open_regular;
+
 use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 
 /// What a file begins with.
@@ -218,7 +220,7 @@ impl State {
                 create(&of.folder)?;
                 let path = of.folder.join(self.next.to_string());
                 self.next = self.next.saturating_add(1);
-                let mut file = File::options().create_new(true).append(true).open(&path)?;
+                let mut file = new_file(&path)?;
                 if let Err(error) = file.write_all(&[HEADER, of.whom].concat()) {
                     self.unneeded.push(path);
                     return Err(error);
@@ -282,7 +284,7 @@ impl State {
         if !path.symlink_metadata()?.is_file() {
             return Ok(());
         }
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         let end = file.metadata()?.len();
         let mut input = BufReader::new(file);
         // After a power cut a file may hold nothing, or zeros.
@@ -329,13 +331,21 @@ fn create(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
+/// The same of a file.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.create_new(true).append(true).open(path)
+}
+
 fn read_exact<const N: usize>(input: &mut impl Read) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     input.read_exact(&mut bytes).ok().map(|()| bytes)
 }
 
 fn read_at(place: &Place) -> io::Result<Vec<u8>> {
-    let mut file = File::open(&place.part.path)?;
+    let mut file = open_regular(&place.part.path)?;
     file.seek(SeekFrom::Start(place.offset))?;
     let mut frame = vec![0; place.length];
     file.read_exact(&mut frame)?;

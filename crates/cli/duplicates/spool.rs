@@ -1,6 +1,7 @@
 //! The spool: what is to change lies there as one file each, until who holds the data directory has
 //! done it. So a change can be asked for beside a running crawl, and survives a crash of either.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -56,14 +57,23 @@ impl Spool {
         let mut requests = Vec::new();
         for path in paths {
             let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-            let meta = path.metadata();
+            let meta = path.symlink_metadata();
+            if meta.as_ref().is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+                // A link leads elsewhere, and of a pipe the first read might never end.
+                let removed = std::fs::remove_file(&path).is_ok();
+                if removed {
+                    tracing::warn!("{}: not a regular file, removed", path.display());
+                }
+                continue;
+            }
             let old = meta.as_ref().ok().and_then(|meta| meta.modified().ok()?.elapsed().ok());
             match extension {
-                "answer" if old.is_some_and(|age| age > KEPT_FOR) => {
+                // The latter is what a command that was killed left unfinished.
+                "answer" | "tmp" if old.is_some_and(|age| age > KEPT_FOR) => {
                     let _ = std::fs::remove_file(&path);
                 }
                 "json" if meta.is_ok_and(|meta| meta.len() <= MAX_BYTES) => {
-                    match std::fs::read(&path).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
+                    match read(&path).ok().and_then(|b| serde_json::from_slice(&b).ok()) {
                         Some(request) => requests.push((path, request)),
                         None => self.answer(
                             &path,
@@ -103,6 +113,13 @@ impl Spool {
     }
 }
 
+/// Reads a file of the spool: no link, no pipe, and no more than a request can have.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    crate::files::open_regular(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// Has a request done: by the crawl that is at work there, or, if there is none, by `alone`.
 pub(crate) fn submit(
     data: &Path,
@@ -114,7 +131,7 @@ pub(crate) fn submit(
     let answered = path.with_extension("answer");
     let until = Instant::now() + PATIENCE;
     loop {
-        if let Ok(bytes) = std::fs::read(&answered) {
+        if let Ok(bytes) = read(&answered) {
             let _ = std::fs::remove_file(&answered);
             return serde_json::from_slice(&bytes).context("the answer cannot be read");
         }
@@ -165,6 +182,25 @@ mod tests {
         }
         assert!(spool.requests().is_empty());
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_in_the_spool_are_removed_and_never_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let spool = Spool::of(folder.path());
+        let request = Request::Restore { ids: vec![1] };
+        let path = spool.put(&request).unwrap();
+        let outside = folder.path().join("outside.json");
+        std::fs::rename(&path, &outside).unwrap();
+        let at = |name: &str| folder.path().join("spool").join(name);
+        std::os::unix::fs::symlink(&outside, at("1.json")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("2.json"), rustix::fs::Mode::RWXU).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("2.answer"), rustix::fs::Mode::RWXU).unwrap();
+        assert_eq!(spool.requests(), []);
+        assert_eq!(std::fs::read_dir(at("")).unwrap().count(), 0);
+        assert!(outside.exists());
+    }
+
     #[test]
     fn a_change_that_is_done_without_an_answer_is_an_error_and_no_endless_loop() {
         let folder = tempfile::tempdir().unwrap();

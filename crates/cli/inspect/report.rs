@@ -11,6 +11,7 @@ use super::views::summary;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Heads, Rows, Texts, tables};
 use crate::exit::{COMPLETE, WRITE, coded};
+use crate::files::{NewFile, for_owner_only};
 use crate::output::{bytes, escape, number};
 
 const STYLE: &str = include_str!("style.css");
@@ -20,6 +21,9 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
     must_hold_pages(data)?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let rows = Rows::open(data)?;
+    if settings.is_personal() {
+        for_owner_only();
+    }
     let policy = settings.policy()?;
     let stored = Texts::open(data);
     // The doubtful ones first: those are what a reader looks at.
@@ -63,8 +67,11 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
             }
         }
     };
-    std::fs::File::create(file)
-        .and_then(|mut out| out.write_all(page.into_string().as_bytes()))
+    NewFile::create(file)
+        .and_then(|mut out| {
+            out.write_all(page.into_string().as_bytes())?;
+            out.finish()
+        })
         .map_err(|error| coded(WRITE, format!("cannot write {}: {error}", file.display())))?;
     writeln!(
         std::io::stdout(),

@@ -1,8 +1,6 @@
 //! What the records of an archive are: pages, or the reason why they are none.
 
-use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::path::PathBuf;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -10,7 +8,8 @@ use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, pars
 use hapax_fetch::{Limits, Response, decode_bytes_within};
 use url::Url;
 
-use super::{Stored, response};
+use super::Stored;
+use super::inputs::{Place, response};
 use crate::crawl::MAX_RECORD;
 
 /// What a record may have beside a body: its head, and the sizes of chunks.
@@ -21,7 +20,7 @@ const MAX_TARGET: usize = 2048;
 /// Where an archive lies, so that it can be read again.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    File(PathBuf),
+    File(Place),
     /// Of a pipe nothing can be read twice.
     Piped(Bytes),
 }
@@ -33,7 +32,7 @@ impl Source {
     /// Its records from the first one on; of those with a body beyond the limits the head alone.
     pub(super) fn records(&self, limits: &Limits) -> io::Result<Records> {
         let input: Box<dyn ReadSeek> = match self {
-            Self::File(path) => Box::new(File::open(path)?),
+            Self::File(place) => Box::new(place.open()?),
             Self::Piped(bytes) => Box::new(io::Cursor::new(bytes.clone())),
         };
         Ok(Records { reader: Reader::new(input, most(limits))?, damaged: false, ended: false })

@@ -376,7 +376,12 @@ impl ClusterFrontier {
     fn save(&self, payload: &[u8]) -> std::io::Result<()> {
         let path = &self.shared.payload;
         let tmp = path.with_extension("tmp");
-        let mut file = std::fs::File::create(&tmp)?;
+        // A link of this name is removed, never written through.
+        match std::fs::remove_file(&tmp) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = std::fs::File::create_new(&tmp)?;
         std::io::Write::write_all(&mut file, payload)?;
         file.sync_all()?;
         std::fs::rename(&tmp, path)?;

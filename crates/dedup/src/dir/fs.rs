@@ -60,7 +60,13 @@ impl Directory for FsDirectory {
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn Output>> {
-        Ok(Box::new(FsOutput(File::create(self.path.join(name))?)))
+        let path = self.path.join(name);
+        // A link of this name is removed, never written through.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        Ok(Box::new(FsOutput(OpenOptions::new().write(true).create_new(true).open(path)?)))
     }
 
     fn append(&self, name: &str, length: u64) -> io::Result<Box<dyn Output>> {

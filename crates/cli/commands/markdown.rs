@@ -1,0 +1,220 @@
+//! A kept page as Markdown: text that shows what the page said, and nothing in it that acts.
+
+use hapax_index::StoredPage;
+
+/// The front matter (YAML) and the text.
+pub(super) fn markdown(page: &StoredPage, copies: u64) -> String {
+    let mut out = String::with_capacity(page.text.len() + 512);
+    out.push_str("---\n");
+    for (name, value) in [
+        ("url", &page.url),
+        ("title", &page.title),
+        ("language", &page.language),
+        ("fetched", &page.fetched),
+    ] {
+        out.push_str(name);
+        out.push_str(": ");
+        quote(value, &mut out);
+        out.push('\n');
+    }
+    out.push_str(&format!("copies: {copies}\n---\n\n"));
+    let mut first = true;
+    // CommonMark ends lines with a lone carriage return too.
+    for line in page.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
+        if !std::mem::take(&mut first) {
+            out.push_str("\n\n");
+        }
+        paragraph(line, &mut out);
+    }
+    out.push('\n');
+    out
+}
+
+/// A double-quoted scalar of YAML 1.2: what YAML does not take as it stands is escaped.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            '\r' => out.push_str("\\r"),
+            _ if stands(c) => out.push(c),
+            _ => {
+                let code = u32::from(c);
+                out.push_str(&match code {
+                    0..=0xff => format!("\\x{code:02X}"),
+                    0x100..=0xffff => format!("\\u{code:04X}"),
+                    _ => format!("\\U{code:08X}"),
+                });
+            }
+        }
+    }
+    out.push('"');
+}
+
+/// Whether a character is printable (YAML 1.2.2, c-printable) and ends no line, nor looks like nothing.
+fn stands(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
+        && !matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// One line of text, so that Markdown makes a paragraph of it: no HTML, link, image, code or list.
+fn paragraph(line: &str, out: &mut String) {
+    let line = line.trim();
+    let mut before = ' ';
+    let mut chars = line.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map_or(' ', |(_, next)| *next);
+        let is_markup = match c {
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '|' | '~' | '$' | '{' | '}'
+            | '@' => true,
+            // Of `![`; of headings, lists and rules; of titles and definitions of some dialects.
+            '!' => next == '[',
+            '#' | '+' | '-' | '=' | ':' | '%' | '^' if at == 0 => true,
+            // `1.` and `1)` begin a list.
+            '.' | ')' if at > 0 && is_number(line, at) => true,
+            // `http://` and `www.` become links by themselves.
+            ':' => before.is_ascii_alphabetic() && !next.is_whitespace(),
+            '.' => ends_with_www(line, at),
+            _ => false,
+        };
+        if is_markup {
+            out.push('\\');
+        }
+        // What is no character of text: no viewer shows it, and some obey it.
+        out.push(if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c });
+        before = c;
+    }
+}
+
+fn is_number(line: &str, end: usize) -> bool {
+    line.get(..end).is_some_and(|start| start.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn ends_with_www(line: &str, end: usize) -> bool {
+    let start = line.as_bytes().get(end.saturating_sub(3)..end);
+    start.is_some_and(|start| start.eq_ignore_ascii_case(b"www"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn escaped(line: &str) -> String {
+        let mut out = String::new();
+        paragraph(line, &mut out);
+        out
+    }
+
+    /// What CommonMark shows of escaped text.
+    fn shown(escaped: &str) -> String {
+        let mut chars = escaped.chars();
+        let mut out = String::new();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => out.extend(chars.next()),
+                _ => out.push(c),
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn every_character_of_a_title_is_one_that_yaml_takes_and_is_read_back() {
+        for c in '\0'..=char::MAX {
+            let mut text = String::new();
+            quote(&c.to_string(), &mut text);
+            let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap();
+            // YAML 1.2.2, rule 1, without what ends lines.
+            let printable = |c: char| {
+                let code = u32::from(c);
+                matches!(code, 0x20..=0x7e | 0xa0..=0xd7ff | 0xe000..=0xfffd | 0x10000..=0x10ffff)
+            };
+            assert!(inner.chars().all(printable), "{:x}", u32::from(c));
+            let read = match inner.strip_prefix('\\') {
+                None => inner.chars().next().unwrap(),
+                Some("n") => '\n',
+                Some("t") => '\t',
+                Some("r") => '\r',
+                Some(code) if code.starts_with(['x', 'u', 'U']) => {
+                    char::from_u32(u32::from_str_radix(&code[1..], 16).unwrap()).unwrap()
+                }
+                Some(other) => other.chars().next().unwrap(),
+            };
+            assert_eq!(read, c);
+        }
+    }
+
+    #[test]
+    fn no_line_of_a_page_is_markup_and_each_shows_what_it_said() {
+        for line in [
+            "<img src=x onerror=alert(1)>",
+            "![](http://evil.example/beacon)",
+            "[text](javascript:alert(1))",
+            "<http://evil.example/>",
+            "see http://evil.example/ and www.evil.example",
+            "&lt;b&gt; &#60;",
+            "`code` *bold* _it_ ~~gone~~ | a | $x$",
+            "# heading",
+            "- item",
+            "+ item",
+            "=====",
+            "-----",
+            "> quote",
+            "~~~",
+            "12. item",
+            "3) item",
+            ": definition",
+            "% title",
+            "[^1]: note",
+            "{{ site.secret }}",
+            "back\\slash\\",
+        ] {
+            let text = escaped(line);
+            assert_eq!(shown(&text), line);
+            let mut plain = text.clone();
+            while let Some(at) = plain.find('\\') {
+                plain.replace_range(at..at + 2, "");
+            }
+            assert!(
+                !plain.contains(['<', '>', '[', ']', '`', '*', '_', '&', '|', '~', '{']),
+                "{text}"
+            );
+            for live in ["://", "www.", "!["] {
+                assert!(!text.contains(live), "{text}");
+            }
+            let start = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            assert!(!start.starts_with(['#', '-', '+', '=', '.', ')', ':', '%']), "{text}");
+        }
+        assert_eq!(
+            escaped("It was 12:30, at 3.5 % - well-known!"),
+            "It was 12:30, at 3.5 % - well-known!"
+        );
+        assert_eq!(escaped("    indented\u{0}\u{85}x"), "indented  x");
+    }
+
+    #[test]
+    fn a_page_cannot_leave_its_front_matter_or_its_paragraphs() {
+        let page = StoredPage {
+            title: "a\"\n---\nevil: true\u{85}\u{2028}\u{7f}".to_owned(),
+            text: "one\r    two\n\n---\n\u{2028}\nthree".to_owned(),
+            id: 1,
+            url: String::new(),
+            language: String::new(),
+            fetched: String::new(),
+            stored_at: String::new(),
+            bytes: 0,
+            canonical: false,
+        };
+        let text = markdown(&page, 2);
+        assert_eq!(
+            text,
+            "---\nurl: \"\"\ntitle: \"a\\\"\\n---\\nevil: true\\x85\\u2028\\x7F\"\nlanguage: \"\"\nfetched: \"\"\n\
+             copies: 2\n---\n\none\n\ntwo\n\n\\---\n\nthree\n"
+        );
+    }
+}
