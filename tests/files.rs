@@ -433,7 +433,7 @@ fn exported_markdown_holds_no_markup_of_a_page() {
     assert_eq!(parts[1].lines().count(), 5, "{text}");
     assert!(parts[2].contains(r"\<img src=x onerror=alert(1)\>"), "{text}");
     assert!(
-        parts[2].contains(r"!\[\](http\://evil.example/beacon) \[a\](javascript\:b)")
+        parts[2].contains(r"!\[\](http\://evil\.example/beacon) \[a\](javascript\:b)")
             || parts[2].contains(r"\!\[\](http\://evil"),
         "{text}"
     );

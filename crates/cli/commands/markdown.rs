@@ -77,9 +77,9 @@ fn paragraph(line: &str, out: &mut String) {
             '#' | '+' | '-' | '=' | ':' | '%' | '^' if at == 0 => true,
             // `1.` and `1)` begin a list.
             '.' | ')' if at > 0 && is_number(line, at) => true,
-            // `http://` and `www.` become links by themselves.
+            // `http://`, `www.` and, in some viewers, the name of any host become links by themselves.
             ':' => before.is_ascii_alphabetic() && !next.is_whitespace(),
-            '.' => ends_with_www(line, at),
+            '.' => ends_with_www(line, at) || before.is_alphanumeric() && next.is_alphabetic(),
             _ => false,
         };
         if is_markup {
@@ -184,8 +184,8 @@ mod tests {
                 !plain.contains(['<', '>', '[', ']', '`', '*', '_', '&', '|', '~', '{']),
                 "{text}"
             );
-            for live in ["://", "www.", "!["] {
-                assert!(!text.contains(live), "{text}");
+            for live in ["://", "www.", "evil.", "!["] {
+                assert!(!plain.contains(live), "{text}");
             }
             let start = text.trim_start_matches(|c: char| c.is_ascii_digit());
             assert!(!start.starts_with(['#', '-', '+', '=', '.', ')', ':', '%']), "{text}");
