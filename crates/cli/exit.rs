@@ -63,6 +63,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<hapax_dedup::Error>() {
             return match error {
                 hapax_dedup::Error::Locked { .. } => LOCKED,
+                hapax_dedup::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
                 hapax_dedup::Error::Io { .. } | hapax_dedup::Error::Poisoned => WRITE,
                 hapax_dedup::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
                 hapax_dedup::Error::Corrupt { .. } | hapax_dedup::Error::Version { .. } => DAMAGED,
@@ -72,6 +73,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<hapax_frontier::Error>() {
             return match error {
                 hapax_frontier::Error::Locked(_) => LOCKED,
+                hapax_frontier::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
                 hapax_frontier::Error::Io { .. } | hapax_frontier::Error::Poisoned => WRITE,
                 hapax_frontier::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
                 _ => DAMAGED,
@@ -80,6 +82,7 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(error) = cause.downcast_ref::<hapax_index::Error>() {
             return match error {
                 hapax_index::Error::Locked(_) => LOCKED,
+                hapax_index::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
                 hapax_index::Error::Io { .. } | hapax_index::Error::Poisoned => WRITE,
                 hapax_index::Error::Damaged { .. } => DAMAGED,
                 _ => USAGE,
@@ -105,6 +108,13 @@ fn code_elsewhere(error: &(dyn std::error::Error + Send + Sync + 'static)) -> u8
     }
     let _ = error;
     WRITE
+}
+
+/// Whether an error of a store's file comes from what is in it, such as an offset behind its end. To repeat the command
+/// would not help.
+const fn is_damage(kind: io::ErrorKind) -> bool {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(kind, InvalidData | InvalidInput | UnexpectedEof)
 }
 
 fn is_write_error(kind: io::ErrorKind) -> bool {
@@ -141,4 +151,32 @@ pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_of_a_store_is_2_and_a_refusal_of_the_file_system_6() {
+        use io::ErrorKind::{
+            InvalidData, InvalidInput, PermissionDenied, ReadOnlyFilesystem, StorageFull,
+            UnexpectedEof,
+        };
+        let path = || std::path::PathBuf::from("store");
+        let codes = |kind: io::ErrorKind| {
+            let source = || io::Error::from(kind);
+            [
+                code_of(&hapax_dedup::Error::Io { path: path(), source: source() }.into()),
+                code_of(&hapax_frontier::Error::Io { path: path(), source: source() }.into()),
+                code_of(&hapax_index::Error::Io { path: path(), source: source() }.into()),
+            ]
+        };
+        for kind in [InvalidData, InvalidInput, UnexpectedEof] {
+            assert_eq!(codes(kind), [DAMAGED; 3], "{kind}");
+        }
+        for kind in [StorageFull, ReadOnlyFilesystem, PermissionDenied] {
+            assert_eq!(codes(kind), [WRITE; 3], "{kind}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use redb::{
@@ -11,8 +12,9 @@ use redb::{
 
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
-use crate::guard::guarded;
+use crate::guard::{ADVICE, guarded};
 use crate::host::{class_of, host_hash, number_of, sequence};
+use crate::read_only::ReadOnlyFile;
 use crate::{Entry, UrlKey};
 
 const VERSION: u64 = 1;
@@ -83,6 +85,9 @@ pub(crate) struct Disk {
     path: PathBuf,
     /// It has panicked: what it holds of itself is unknown.
     broken: AtomicBool,
+    /// The first damage that ended the use of the file: each later error names it again, for whoever meets that first
+    /// must not be advised to repeat the command.
+    damage: OnceLock<String>,
 }
 
 impl Drop for Disk {
@@ -117,23 +122,41 @@ impl Disk {
             }
         }
         if std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0) {
-            // Taken for a new one, it would be one in which nothing was ever fetched.
-            return Err(Error::Damaged {
-                path: path.to_owned(),
-                what: "it is empty: put it back from a copy, or remove it, and the crawl begins again at the seeds".into(),
-            });
+            return Err(empty(path));
         }
         Self::create(path)
     }
 
     fn create(path: &Path) -> Result<Self> {
-        let open = || Database::builder().set_cache_size(CACHE_BYTES).create(path);
+        Self::with_database(path, |builder| builder.create(path))
+    }
+
+    /// Opens the file for reading: what is written stays in memory.
+    pub(crate) fn open_read_only(path: &Path) -> Result<Self> {
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.len() == 0 => return Err(empty(path)),
+            Err(source) => return Err(Error::Io { path: path.to_owned(), source }),
+            Ok(_) => {}
+        }
+        Self::with_database(path, |builder| builder.create_with_backend(ReadOnlyFile::open(path)?))
+    }
+
+    fn with_database(
+        path: &Path,
+        open: impl FnOnce(&mut redb::Builder) -> std::result::Result<Database, DatabaseError>,
+    ) -> Result<Self> {
+        let open = || open(Database::builder().set_cache_size(CACHE_BYTES));
         let damaged = |what| Error::Damaged { path: path.to_owned(), what };
         let db = guarded(open).map_err(damaged)?.map_err(|e| match e {
             DatabaseError::DatabaseAlreadyOpen => Error::Locked(path.to_owned()),
             other => translate(path, other.into()),
         })?;
-        let disk = Self { db: Some(db), path: path.to_owned(), broken: AtomicBool::new(false) };
+        let disk = Self {
+            db: Some(db),
+            path: path.to_owned(),
+            broken: AtomicBool::new(false),
+            damage: OnceLock::new(),
+        };
         disk.check_version()?;
         Ok(disk)
     }
@@ -330,8 +353,7 @@ impl Disk {
             Some(Err(error)) => Err(translate(&self.path, error.into())),
             Some(Ok(false)) | None => Err(Error::Damaged {
                 path: self.path.clone(),
-                what: "pages do not match their checksums; it was repaired as far as it can be"
-                    .into(),
+                what: format!("pages do not match their checksums: {ADVICE}"),
             }),
         }
     }
@@ -407,6 +429,22 @@ impl Disk {
             txn.commit()?;
             Ok(())
         })
+        .inspect_err(|error| self.remember(error))
+    }
+
+    fn remember(&self, error: &Error) {
+        if let Error::Damaged { what, .. } = error {
+            // The first one is the cause.
+            let _ = self.damage.set(what.clone());
+        }
+    }
+
+    /// Why the file is not used any more.
+    pub(crate) fn poisoned(&self) -> Error {
+        match self.damage.get() {
+            Some(what) => Error::Damaged { path: self.path.clone(), what: what.clone() },
+            None => Error::Poisoned,
+        }
     }
 
     fn with<T>(
@@ -414,16 +452,21 @@ impl Disk {
         work: impl FnOnce(&Database) -> std::result::Result<T, redb::Error>,
     ) -> Result<T> {
         let Some(db) = self.db.as_ref().filter(|_| !self.broken.load(Relaxed)) else {
-            return Err(Error::Poisoned);
+            return Err(self.poisoned());
         };
-        self.guarded(|| work(db))?.map_err(|error| translate(&self.path, error))
+        self.guarded(|| work(db))?.map_err(|error| match error {
+            redb::Error::PreviousIo => self.poisoned(),
+            error => translate(&self.path, error),
+        })
     }
 
     fn guarded<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
-        guarded(work).map_err(|what| {
-            self.broken.store(true, Relaxed);
-            Error::Damaged { path: self.path.clone(), what }
-        })
+        guarded(work)
+            .map_err(|what| {
+                self.broken.store(true, Relaxed);
+                Error::Damaged { path: self.path.clone(), what }
+            })
+            .inspect_err(|error| self.remember(error))
     }
 }
 
@@ -442,12 +485,23 @@ fn number(
     Ok(meta.get(name)?.and_then(|value| value.value().try_into().ok()).map(u64::from_le_bytes))
 }
 
+/// An empty file would be taken for a new one, in which nothing was ever fetched.
+fn empty(path: &Path) -> Error {
+    Error::Damaged { path: path.to_owned(), what: format!("it is empty: {ADVICE}") }
+}
+
 fn translate(path: &Path, error: redb::Error) -> Error {
+    let path = path.to_owned();
     match error {
-        redb::Error::Io(source) if source.kind() != std::io::ErrorKind::InvalidData => {
-            Error::Io { path: path.to_owned(), source }
-        }
+        redb::Error::Io(source) if !is_damage(&source) => Error::Io { path, source },
         redb::Error::PreviousIo => Error::Poisoned,
-        other => Error::Damaged { path: path.to_owned(), what: other.to_string() },
+        other => Error::Damaged { path, what: format!("it cannot be read ({other}): {ADVICE}") },
     }
+}
+
+/// Whether a damaged file leads to this error: redb asks for a place behind its end, for one that no file has, or says
+/// itself that something cannot be. Other errors are of the file system.
+fn is_damage(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }

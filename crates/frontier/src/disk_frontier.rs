@@ -52,7 +52,19 @@ impl DiskFrontier {
     pub fn open(folder: &Path, options: Options) -> Result<Self> {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
-        let disk = Disk::open(&folder.join(FILE))?;
+        Self::with_disk(Disk::open(&folder.join(FILE))?, options)
+    }
+
+    /// Opens the frontier in `folder`, which must be there, for reading alone: changes stay in memory. Neither folder
+    /// nor file need be writable.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
+    pub fn open_read_only(folder: &Path, options: Options) -> Result<Self> {
+        Self::with_disk(Disk::open_read_only(&folder.join(FILE))?, options)
+    }
+
+    fn with_disk(disk: Disk, options: Options) -> Result<Self> {
         let (per_host, next) = disk.queued()?;
         let stored = |name| -> Result<u64> {
             let bytes = disk.meta(name)?.and_then(|v| v.try_into().ok());
@@ -93,7 +105,7 @@ impl DiskFrontier {
         Ok(frontier)
     }
 
-    /// Holds every byte of the frontier in `folder` against its checksums.
+    /// Compares every byte of the frontier in `folder` with its checksums. Writes nothing.
     ///
     /// # Errors
     /// [`Error::Locked`], [`Error::Damaged`] or [`Error::Io`].
@@ -101,7 +113,7 @@ impl DiskFrontier {
     /// # Complexity
     /// Reads the file whole.
     pub fn verify(folder: &Path) -> Result<()> {
-        Disk::open(&folder.join(FILE))?.verify()
+        Disk::open_read_only(&folder.join(FILE))?.verify()
     }
 
     /// Whether a URL in normal form waits, or is being worked on.
@@ -229,7 +241,7 @@ impl DiskFrontier {
     /// The state, unless a commit failed: then memory and disk tell two different stories.
     fn usable(&self) -> Result<MutexGuard<'_, State>> {
         let state = self.lock();
-        if state.failed { Err(Error::Poisoned) } else { Ok(state) }
+        if state.failed { Err(self.disk.poisoned()) } else { Ok(state) }
     }
 }
 
@@ -503,7 +515,7 @@ impl Frontier for DiskFrontier {
 
     fn commit(&self, payload: &[u8]) -> Result<()> {
         // A panic in the midst of another commit leaves what is on disk unknown too.
-        let _turn = self.commits.lock().map_err(|_| Error::Poisoned)?;
+        let _turn = self.commits.lock().map_err(|_| self.disk.poisoned())?;
         let (batch, counters) = {
             let mut state = self.usable()?;
             state.seen.begin_commit();

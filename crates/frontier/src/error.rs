@@ -23,7 +23,7 @@ pub enum Error {
         /// What the file system said.
         source: std::io::Error,
     },
-    /// An earlier commit failed, so what is on disk is unknown: drop the frontier and open it again.
+    /// An earlier commit failed for another reason than damage, so what is on disk is unknown: drop the frontier and open it again.
     #[error("an earlier commit of the frontier failed: open it again")]
     Poisoned,
     /// A frontier that is kept elsewhere failed, see [`Frontier`](crate::Frontier).

@@ -460,9 +460,9 @@ fn after_a_failed_commit_everything_is_refused() {
     let frontier = open(folder.path(), 0);
     frontier.push(entry("http://a.example/1")).unwrap();
     assert!(matches!(frontier.commit(b"one"), Err(Error::Damaged { .. })));
-    assert!(matches!(frontier.commit(b"two"), Err(Error::Poisoned)));
-    assert!(matches!(frontier.push(entry("http://a.example/2")), Err(Error::Poisoned)));
-    assert!(matches!(frontier.next(Instant::now()), Err(Error::Poisoned)));
+    assert!(matches!(frontier.commit(b"two"), Err(Error::Damaged { .. })));
+    assert!(matches!(frontier.push(entry("http://a.example/2")), Err(Error::Damaged { .. })));
+    assert!(matches!(frontier.next(Instant::now()), Err(Error::Damaged { .. })));
     drop(frontier);
     let frontier = open(folder.path(), 0);
     assert_eq!(frontier.payload().unwrap(), b"");

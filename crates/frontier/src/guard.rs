@@ -3,6 +3,10 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// What to do about a damaged file.
+pub(crate) const ADVICE: &str =
+    "put it back from a copy, or remove the folder, and the crawl begins again at the seeds";
+
 thread_local! {
     static GUARDED: Cell<bool> = const { Cell::new(false) };
 }
@@ -23,7 +27,7 @@ pub(crate) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     done.map_err(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic");
-        format!("it cannot be read ({said}): put it back from a copy, or remove the folder, and the crawl begins again at the seeds")
+        format!("it cannot be read ({said}): {ADVICE}")
     })
 }
 

@@ -23,6 +23,7 @@ mod guard;
 mod host;
 mod listed;
 mod normalize;
+mod read_only;
 mod scope;
 mod seen;
 
