@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::io::Write;
-use std::path::Path;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
 
 use crate::fetching::typed;
 use crate::support::{Bench, Server, code, crawl, html, prose, redirect, text, write};
@@ -326,4 +326,197 @@ fn what_the_readers_of_a_log_cannot_use_is_damage() {
             assert!(text(&output.stderr).contains("crawl.toml is missing"));
         }
     }
+}
+
+/// Every command that answers from the index.
+const ANSWERS: [&[&str]; 6] = [
+    &["check"],
+    &["search", "river"],
+    &["export"],
+    &["status"],
+    &["duplicates", "show", "1"],
+    &["duplicates", "report", "/dev/null"],
+];
+
+fn run_on(data: &Path, args: &[&str]) -> Output {
+    crawl().args(args).arg("--data").arg(data).stdin(Stdio::null()).output().unwrap()
+}
+
+/// A crawl of several segments, and the files of its index.
+fn crawled(server: &Server) -> (Bench, Vec<PathBuf>) {
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    for number in 20..23 {
+        let page = bench.path("page.html");
+        write(&page, format!("<h1>{number}</h1><p>{}</p>", prose(number, 12)));
+        bench.run(&["pages", page.to_str().unwrap()]);
+    }
+    let entries = std::fs::read_dir(bench.data().join("index")).unwrap();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.metadata().unwrap().len() > 0)
+        .collect();
+    files.sort();
+    (bench, files)
+}
+
+#[test]
+fn a_damaged_index_ends_every_command_with_2_and_its_file_or_changes_no_answer() {
+    let server = site();
+    let (bench, files) = crawled(&server);
+    let right: Vec<Vec<u8>> = ANSWERS
+        .iter()
+        .map(|args| {
+            let output = run_on(&bench.data(), args);
+            assert_eq!(code(&output), 0, "{args:?}: {}", text(&output.stderr));
+            output.stdout
+        })
+        .collect();
+    let mut damaged = 0;
+    for (number, path) in files.iter().enumerate() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let whole = std::fs::read(path).unwrap();
+        let store = path.extension().is_some_and(|extension| extension == "store");
+        // The offset index of a document store is near its end, before a footer of about 100 bytes.
+        let ends: &[usize] = if store { &[100, 125, 131, 150, 170, 190] } else { &[150] };
+        let ends = ends.iter().filter_map(|end| whole.len().checked_sub(*end));
+        for place in ends.chain([number * 7 % whole.len(), whole.len() / 2]) {
+            let mut changed = whole.clone();
+            changed[place] ^= 0xff;
+            write(path, &changed);
+            for (args, right) in ANSWERS.iter().zip(&right) {
+                let output = run_on(&bench.data(), args);
+                let said = text(&output.stderr) + &text(&output.stdout);
+                let end = output.status.code();
+                assert!(
+                    end == Some(2) || end == Some(0) && output.stdout == *right,
+                    "{args:?} {name} {place}: {end:?} {said}"
+                );
+                if end == Some(2) {
+                    damaged += 1;
+                    assert!(said.contains("index/"), "{args:?} {name}: {said}");
+                    assert!(said.contains("crawl pages "), "{args:?} {name}: {said}");
+                    assert!(!said.contains("panicked"), "{args:?} {name}: {said}");
+                }
+            }
+            if store && place == whole.len() / 2 {
+                let said = text(&run_on(&bench.data(), &["check"]).stdout);
+                assert!(said.contains(name), "{name}: {said}");
+                for output in [
+                    bench.crawl(&[server.url("/")], &["--recrawl"]),
+                    run_on(&bench.data(), &["inspect", "--listen", "127.0.0.1:0"]),
+                ] {
+                    assert_eq!(code(&output), 2, "{}", text(&output.stderr));
+                    assert!(text(&output.stderr).contains(name), "{}", text(&output.stderr));
+                }
+            }
+        }
+        write(path, &whole);
+    }
+    assert!(damaged > 60, "{damaged}");
+    // What the error advises.
+    let path = files.iter().find(|path| path.extension().is_some_and(|e| e == "store")).unwrap();
+    write(path, "garbage");
+    let (pages, new) = (bench.data().join("pages"), bench.path("new"));
+    let output = run_on(&new, &["pages", pages.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(!run_on(&new, &["search", "river"]).stdout.is_empty());
+    assert_eq!(code(&run_on(&new, &["check"])), 0);
+}
+
+#[test]
+fn a_damaged_frontier_never_asks_for_the_same_command_again() {
+    let server = site();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "1"])), 3);
+    let whole_folder = bench.path("whole");
+    copy(&bench.data(), &whole_folder);
+    let whole = std::fs::read(bench.data().join("frontier/frontier.redb")).unwrap();
+    let mut seed = 11u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (seed >> 33) as usize % below
+    };
+    let mut damaged = 0;
+    for trial in 0..40 {
+        std::fs::remove_dir_all(bench.data()).unwrap();
+        copy(&whole_folder, &bench.data());
+        let mut bytes = whole.clone();
+        // The header and the first pages hold what all else is found by.
+        let below = if trial % 2 == 0 { 4096.min(bytes.len()) } else { bytes.len() };
+        let start = random(below);
+        let end = (start + [1, 8, 64, 4096][trial % 4]).min(bytes.len());
+        bytes[start..end].iter_mut().for_each(|byte| *byte = random(256) as u8);
+        if trial % 5 == 4 {
+            bytes.truncate(start.max(1));
+        }
+        write(&bench.data().join("frontier/frontier.redb"), &bytes);
+        let before = content(&bench.data());
+        let check = run_on(&bench.data(), &["check"]);
+        let said = text(&check.stdout) + &text(&check.stderr);
+        assert!(matches!(code(&check), 0 | 2), "trial {trial}: {said}");
+        assert!(before == content(&bench.data()), "trial {trial}: check has written");
+        let output = bench.crawl(&[server.url("/")], &["--max-pages", "none"]);
+        let said = text(&output.stderr);
+        assert!(matches!(code(&output), 0 | 2), "trial {trial}: {}: {said}", code(&output));
+        if code(&output) == 2 {
+            damaged += 1;
+            assert!(said.contains("frontier"), "trial {trial}: {said}");
+        }
+    }
+    assert!(damaged > 5, "{damaged}");
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        let target = to.join(entry.file_name().unwrap());
+        if entry.is_dir() {
+            copy(&entry, &target);
+        } else {
+            std::fs::copy(&entry, target).unwrap();
+        }
+    }
+}
+
+#[test]
+fn check_writes_nothing_and_needs_no_lock_file() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "1"])), 3);
+    for name in ["LOCK", "dedup/LOCK"] {
+        std::fs::remove_file(bench.data().join(name)).unwrap();
+    }
+    let before = content(&bench.data());
+    assert!(bench.run(&["check"]).lines().all(|line| line.starts_with("ok")));
+    assert!(before == content(&bench.data()));
+    assert!(!bench.data().join("dedup/LOCK").exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn check_works_on_a_read_only_file_system() {
+    let (server, bench) = (site(), Bench::new());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-pages", "1"])), 3);
+    // Mounted read-only where only this command sees it.
+    let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" || exit 99; \
+                  touch \"$1/probe\" 2>/dev/null && exit 99; exec \"$0\" check --data \"$1\"";
+    let run = || {
+        std::process::Command::new("unshare")
+            .args(["--map-root-user", "--mount", "sh", "-c", script])
+            .arg(env!("CARGO_BIN_EXE_crawl"))
+            .arg(bench.data())
+            .output()
+    };
+    let Ok(output) = run() else { return crate::support::say("no unshare here: not tested") };
+    let said = text(&output.stdout) + &text(&output.stderr);
+    if output.status.code() == Some(99) || said.contains("unshare") {
+        return crate::support::say("nothing may be mounted here: not tested");
+    }
+    assert_eq!(code(&output), 0, "{said}");
+    assert!(said.lines().all(|line| line.starts_with("ok")), "{said}");
+    let store = std::fs::read_dir(bench.data().join("index")).unwrap();
+    let store = store.map(|entry| entry.unwrap().path());
+    let store = store.into_iter().find(|path| path.extension().is_some_and(|e| e == "store"));
+    write(&store.unwrap(), "garbage");
+    assert_eq!(code(&run().unwrap()), 2);
 }

@@ -6,14 +6,17 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_dedup::{Error, Options, Store};
+use hapax_dedup::{Error, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc;
 use hapax_frontier::{DiskFrontier, Frontier};
-use hapax_index::Searcher;
+use hapax_index::Error::Damaged;
+use hapax_index::{Searcher, damaged_files};
 use serde_json::{Value, json};
 
+use super::open_index::{advice, advised};
 use super::print;
+use super::tables::locked;
 use crate::crawl::{Discarded, Skipped, left_without_store};
 use crate::data::{is_held, must_exist, saved, without_settings};
 use crate::duplicates::{Decision, KINDS};
@@ -41,12 +44,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     if saved.is_none() && !dedup.exists() {
         return Err(coded(USAGE, format!("{} holds no crawl", data.display())));
     }
-    let store = match Store::open_existing(&dedup, options(Recipe::default().name())) {
-        // Whatever it was made by is checked.
-        Err(Error::Recipe { stored, .. }) => Store::open_existing(&dedup, options(&stored)),
-        store => store,
-    };
-    match store {
+    match locked(&dedup, Recipe::default().name()) {
         Ok(store) => {
             let result = store.check().map_err(Into::into).map(|report| {
                 format!(
@@ -61,7 +59,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             let index = data.join("index");
             let wanted = saved.as_ref().is_some_and(|saved| saved.settings.index());
             if index.join("meta.json").exists() {
-                parts.push(Part { name: "index", result: check_index(&index, &store) });
+                parts.push(Part { name: "index", result: check_index(data, &store) });
             } else if wanted && !store.is_empty() {
                 parts.push(Part {
                     name: "index",
@@ -106,7 +104,8 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
     }
     let frontier = data.join("frontier");
     if DiskFrontier::is_there(&frontier) {
-        let open = |()| DiskFrontier::open(&frontier, hapax_frontier::Options::default());
+        let options = hapax_frontier::Options::default;
+        let open = |()| DiskFrontier::open_read_only(&frontier, options());
         let opened = DiskFrontier::verify(&frontier).and_then(open);
         let result = match opened {
             Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data)),
@@ -139,10 +138,6 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         parts.push(Part { name: "skipped", result });
     }
     report(&parts, json)
-}
-
-fn options(recipe: &str) -> Options {
-    Options { recipe: recipe.to_owned(), strong_digests: true, ..Options::default() }
 }
 
 fn report(parts: &[Part], json: bool) -> Result<u8> {
@@ -328,12 +323,17 @@ fn check_log(
 }
 
 /// The index's own checksums, and each of its pages against the store.
-fn check_index(folder: &Path, store: &Store) -> Result<String> {
-    let searcher = Searcher::open(folder, jieba)?;
-    let damaged = searcher.damaged_files()?;
+fn check_index(data: &Path, store: &Store) -> Result<String> {
+    let folder = data.join("index");
+    // Before a reader trusts what a file says of itself.
+    let damaged = damaged_files(&folder).map_err(|error| advised(data, error))?;
     if !damaged.is_empty() {
-        return Err(coded(DAMAGED, format!("damaged files: {}", damaged.join(", "))));
+        let unreadable = |error: &hapax_index::Error| !matches!(error, Damaged { .. });
+        let code = if damaged.iter().all(unreadable) { WRITE } else { DAMAGED };
+        let each: Vec<String> = damaged.iter().map(ToString::to_string).collect();
+        return Err(coded(code, format!("{}; {}", each.join("; "), advice(data))));
     }
+    let searcher = Searcher::open(&folder, jieba).map_err(|error| advised(data, error))?;
     let mut found = 0;
     for record in store.snapshot().records() {
         let record = record?;

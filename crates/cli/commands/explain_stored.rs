@@ -65,7 +65,7 @@ pub(super) fn find(
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
-            let kept = Texts::open(data).page(record.id);
+            let kept = Texts::open(data)?.page(record.id);
             let bytes = kept.as_ref().map(|kept| kept.bytes);
             let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
             let logged = entry.and_then(|entry| entry.warc.clone());

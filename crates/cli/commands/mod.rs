@@ -24,7 +24,7 @@ mod main_job;
 mod man;
 mod markdown;
 mod named;
-mod open_index;
+pub(crate) mod open_index;
 mod pages;
 mod plan;
 mod recheck;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use hapax_extract::jieba;
-use hapax_index::Searcher;
+use hapax_index::{Error, Searcher};
 
 use crate::data::{must_exist, saved};
-use crate::exit::{USAGE, coded};
+use crate::exit::{DAMAGED, USAGE, coded};
 use crate::output::shell_path;
 
 /// Opens the index; where there is none because none was wanted, that is said, and what can be done.
@@ -35,5 +35,34 @@ pub(super) fn open(data: &Path) -> Result<Searcher> {
             format!("{} was made with {flag} and has no index: {what}", data.display()),
         ));
     }
-    Ok(Searcher::open(&folder, jieba)?)
+    Searcher::open(&folder, jieba).map_err(|error| advised(data, error))
+}
+
+/// Fails where there is a damaged index: whoever answers without it would say nothing of the damage.
+pub(crate) fn verify(data: &Path) -> Result<()> {
+    match Searcher::open(&data.join("index"), jieba) {
+        Err(error @ Error::Damaged { .. }) => Err(advised(data, error)),
+        _ => Ok(()),
+    }
+}
+
+/// An error of the index; of a damaged one with what to do.
+pub(crate) fn advised(data: &Path, error: Error) -> anyhow::Error {
+    match error {
+        Error::Damaged { .. } => coded(DAMAGED, format!("{error}; {}", advice(data))),
+        other => other.into(),
+    }
+}
+
+/// What to do about a damaged index.
+pub(super) fn advice(data: &Path) -> String {
+    let pages = data.join("pages");
+    let copy = "put a copy of index/ back";
+    match pages.is_dir() {
+        true => format!(
+            "{copy}, or make a new data directory from the stored pages: `crawl pages {} --data NEW`",
+            shell_path(&pages)
+        ),
+        false => format!("{copy}, or crawl again with --fresh: the pages were not stored"),
+    }
 }

@@ -92,7 +92,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         // What takes the place of a duplicate comes first: another may be discarded for it.
         let answer = committer.apply(&Request::Restore { ids }, "recheck")?;
         not = answer.not;
-        let texts = Texts::open(data);
+        let texts = Texts::open(data)?;
         for change in &changes {
             if let Some((of, near)) = &change.of {
                 committer.discard_kept(&texts, &change.record.key, &of.key, near)?;

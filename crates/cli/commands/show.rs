@@ -41,10 +41,12 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let store = tables(data);
     let shown = Heads::new(&rows, store.as_ref()).shown(&found)?;
     let entry = &shown.entry;
-    let texts = Texts::open(data);
+    let texts = Texts::open(data)?;
+    let others = dirs.iter().filter(|other| *other != data).map(|other| Texts::open(other));
+    let others: Vec<Texts> = others.collect::<Result<_>>()?;
     let elsewhere = || {
-        let mut others = dirs.iter().filter(|other| *other != data);
-        others.find_map(|other| Texts::open(other).page_of(&entry.of.url)).map(|page| page.text)
+        let page = others.iter().find_map(|other| other.page_of(&entry.of.url));
+        page.map(|page| page.text)
     };
     let own = texts.discarded(entry, &rows.line(&found)?);
     let other = texts.kept(entry).or_else(elsewhere);

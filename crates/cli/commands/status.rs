@@ -8,6 +8,7 @@ use hapax_dedup::Policy;
 use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
+use super::open_index;
 use super::tables::read_only;
 use crate::crawl::{Summary, digests_of, print_hosts, print_summary};
 use crate::data::{is_locked, must_exist, saved, unreadable, without_settings};
@@ -22,6 +23,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let (mut sum, mut seeds, mut each) = (Summary::default(), 0, Vec::new());
     for data in dirs {
         must_exist(data)?;
+        open_index::verify(data)?;
         each.push((data, is_locked(data)?));
         let saved = saved(data)?;
         seeds += saved.as_ref().map_or(0, |saved| saved.seeds.len());
@@ -93,6 +95,7 @@ fn read(data: &Path) -> Result<Option<Summary>> {
 
 fn one(json: bool, data: &PathBuf) -> Result<u8> {
     must_exist(data)?;
+    open_index::verify(data)?;
     let running = is_locked(data)?;
     let Some(saved) = saved(data)? else {
         return match without_settings(data) {

@@ -1,7 +1,8 @@
 //! The tables of a data directory, read without a trace: also while a crawl is at work on them.
 
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ const WAIT: Duration = Duration::from_millis(20);
 
 /// The file without which there is no store.
 const MANIFEST: &str = "MANIFEST";
+/// The file that a writer locks.
+const LOCK: &str = "LOCK";
 
 /// A folder as it lies on disk; what is written goes nowhere.
 #[derive(Debug)]
@@ -23,6 +26,8 @@ struct ReadOnly {
     disk: FsDirectory,
     /// What the store writes when it is opened.
     own: MemDirectory,
+    /// Whether nobody else may write meanwhile.
+    locks: bool,
 }
 
 /// Takes everything, and keeps nothing.
@@ -45,7 +50,22 @@ impl Directory for ReadOnly {
     }
 
     fn lock(&self) -> io::Result<Option<Guard>> {
-        Ok(Some(Guard::new(())))
+        if !self.locks {
+            return Ok(Some(Guard::new(())));
+        }
+        let file = match File::open(self.path().join(LOCK)) {
+            // As in a copy: nobody holds it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(Some(Guard::new(())));
+            }
+            file => file?,
+        };
+        // An exclusive lock needs the right to write on some file systems; a writer holds an exclusive one.
+        match file.try_lock_shared() {
+            Ok(()) => Ok(Some(Guard::new(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     fn keeps(&self) -> bool {
@@ -95,7 +115,7 @@ pub(crate) fn read_only(
     let mut tries = TRIES;
     let mut recipe = recipe.to_owned();
     while folder.join(MANIFEST).exists() {
-        match open(&folder, policy, &recipe) {
+        match open(&folder, policy, &recipe, false) {
             Ok(store) => return Ok(Some((store, recipe))),
             // Its own recipe is the only one by which it can be asked.
             Err(Error::Recipe { stored, .. }) if stored != recipe => recipe = stored,
@@ -110,10 +130,25 @@ pub(crate) fn read_only(
     Ok(None)
 }
 
-fn open(folder: &PathBuf, policy: Policy, recipe: &str) -> hapax_dedup::Result<Store> {
-    let wrong = |source| Error::Io { path: folder.clone(), source };
+/// The store in `folder`, whatever recipe made it, while nobody writes to it.
+///
+/// # Errors
+/// [`Error::Io`] of kind `NotFound` where there is none, [`Error::Locked`] while another process writes to it.
+pub(super) fn locked(folder: &Path, recipe: &str) -> hapax_dedup::Result<Store> {
+    let path = folder.join(MANIFEST);
+    if !path.exists() {
+        return Err(Error::Io { path, source: io::ErrorKind::NotFound.into() });
+    }
+    match open(folder, Policy::default(), recipe, true) {
+        Err(Error::Recipe { stored, .. }) => open(folder, Policy::default(), &stored, true),
+        store => store,
+    }
+}
+
+fn open(folder: &Path, policy: Policy, recipe: &str, locks: bool) -> hapax_dedup::Result<Store> {
+    let wrong = |source| Error::Io { path: folder.to_owned(), source };
     let disk = FsDirectory::create(folder).map_err(wrong)?;
-    let folder = ReadOnly { disk, own: MemDirectory::new() };
+    let folder = ReadOnly { disk, own: MemDirectory::new(), locks };
     let options = Options {
         policy,
         recipe: recipe.to_owned(),

@@ -64,7 +64,7 @@ impl Committer {
         // What is to change must be found in log and index.
         self.commit_as_it_is()?;
         let rows = Rows::open(&self.root)?;
-        let texts = Texts::open(&self.root);
+        let texts = Texts::open(&self.root)?;
         let mut answer = Answer::default();
         let mut note = |id: u64, done: Result<(), Refused>| match done {
             Ok(()) => answer.done += 1,

@@ -26,6 +26,7 @@ use super::received::Received;
 use super::shared::{Told, Verdicts, url_of_key};
 use super::stats::Stats;
 use super::texts::TextCache;
+use crate::commands::open_index::advised;
 use crate::data::DataDir;
 use crate::duplicates::{Decisions, LogCounts, Rows};
 use crate::exit::{DAMAGED, USAGE, coded};
@@ -608,7 +609,8 @@ impl Committer {
 }
 
 fn open_index(data: &DataDir, documents: u64, leaving: &[u64]) -> Result<Index> {
-    let mut index = Index::open(&data.index(), jieba)?;
+    let mut index =
+        Index::open(&data.index(), jieba).map_err(|error| advised(data.root(), error))?;
     // What a crash left ahead of the dedup store would otherwise be indexed twice.
     index.delete_from(documents)?;
     for &id in leaving {

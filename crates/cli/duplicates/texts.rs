@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use hapax_extract::jieba;
-use hapax_index::{Searcher, StoredPage};
+use hapax_index::{Error, Searcher, StoredPage};
 use url::Url;
 
+use crate::commands::open_index::advised;
 use crate::crawl::{Discarded, stored_text};
 
 /// Where texts come from.
@@ -16,9 +18,16 @@ pub(crate) struct Texts {
 }
 
 impl Texts {
-    pub(crate) fn open(data: &Path) -> Self {
-        let searcher = Searcher::open(&data.join("index"), jieba).ok();
-        Self { pages: data.join("pages"), searcher }
+    /// Of a data directory, with or without an index.
+    ///
+    /// # Errors
+    /// Where the index is damaged.
+    pub(crate) fn open(data: &Path) -> Result<Self> {
+        let searcher = match Searcher::open(&data.join("index"), jieba) {
+            Err(error @ Error::Damaged { .. }) => return Err(advised(data, error)),
+            opened => opened.ok(),
+        };
+        Ok(Self { pages: data.join("pages"), searcher })
     }
 
     /// A page that is kept, as the index holds it.

@@ -17,6 +17,7 @@ use crate::args::ListArgs;
 use crate::commands::clusters::members;
 use crate::commands::duplicates::{gone_told, wanted};
 use crate::commands::export::copies;
+use crate::commands::open_index::advised;
 use crate::crawl::Skipped;
 use crate::duplicates::{
     Filter, Heads, KINDS, Order, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables,
@@ -254,7 +255,8 @@ pub(super) fn search(rows: &Rows, data: &Path, words: &str) -> Result<Markup> {
     let found = if words.trim().is_empty() {
         None
     } else {
-        let searcher = Searcher::open(&data.join("index"), jieba)?;
+        let searcher =
+            Searcher::open(&data.join("index"), jieba).map_err(|error| advised(data, error))?;
         Some(searcher.search(words, HITS)?)
     };
     let copies = copies(rows);

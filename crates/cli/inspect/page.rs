@@ -75,7 +75,7 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(entry, &rows.line(&row)?, &Texts::open(data)))
+        (texts(entry, &rows.line(&row)?, &Texts::open(data)?))
     };
     Ok(frame(&entry.title, "/list", data, body))
 }

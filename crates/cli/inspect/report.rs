@@ -25,7 +25,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
         for_owner_only();
     }
     let policy = settings.policy()?;
-    let stored = Texts::open(data);
+    let stored = Texts::open(data)?;
     // The doubtful ones first: those are what a reader looks at.
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));

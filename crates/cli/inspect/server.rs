@@ -20,6 +20,7 @@ use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
 use super::page::show;
 use super::views::{error_page, overview};
 use crate::commands::change::change;
+use crate::commands::open_index;
 use crate::crawl::Signals;
 use crate::data::must_hold_pages;
 use crate::duplicates::{Request as Change, Rows};
@@ -47,6 +48,7 @@ pub(super) struct App {
 /// Serves until Ctrl-C.
 pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> {
     must_hold_pages(data)?;
+    open_index::verify(data)?;
     if !listen.ip().is_loopback() {
         return Err(coded(
             USAGE,

@@ -7,7 +7,7 @@ pub enum Error {
     /// The file system refused. A full disk is [`std::io::ErrorKind::StorageFull`].
     #[error("{}: {source}", path.display())]
     Io {
-        /// The index's folder.
+        /// The file, or the index's folder.
         path: PathBuf,
         /// What the file system said.
         source: std::io::Error,
@@ -21,9 +21,9 @@ pub enum Error {
     /// Its files are damaged, or another version wrote them.
     #[error("{}: {what}", path.display())]
     Damaged {
-        /// The index's folder.
+        /// The file, or the index's folder.
         path: PathBuf,
-        /// What tantivy said.
+        /// What is wrong with it.
         what: String,
     },
     /// An earlier write failed: drop the index and open it again.

@@ -15,6 +15,7 @@ use tantivy::{
 
 use crate::error::{Error, Result};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
+use crate::verify::{Verified, agree};
 
 /// Memory of the writer before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
@@ -102,12 +103,14 @@ impl Index {
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
         let (schema, fields) = schema();
         let open = || -> tantivy::Result<(tantivy::Index, IndexWriter)> {
-            let directory = MmapDirectory::open(folder)?;
-            let index = tantivy::Index::open_or_create(directory, schema)?;
+            let directory = Verified::new(MmapDirectory::open(folder)?, folder);
+            let index = tantivy::Index::open_or_create(directory, schema.clone())?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
-            // Every file is looked at here: on its own threads tantivy's panic would end the process.
-            let _: IndexReader =
+            // Opens every file, so that a merge meets no damaged one: on its own threads tantivy's panic would end the
+            // process.
+            let reader: IndexReader =
                 index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            agree(&index, &reader.searcher(), &schema)?;
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
             Ok((index, writer))
         };
@@ -216,23 +219,26 @@ pub(crate) fn guarded<T>(path: &Path, work: impl FnOnce() -> tantivy::Result<T>)
 }
 
 fn translate(path: &Path, error: TantivyError) -> Error {
-    let io = |source: &std::io::Error| match source.kind() {
-        // A file that is cut or whose footer is not one.
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof => {
-            Error::Damaged { path: path.to_owned(), what: error.to_string() }
-        }
-        kind => Error::Io {
-            path: path.to_owned(),
-            source: std::io::Error::new(kind, source.to_string()),
-        },
+    let io_of = |path: PathBuf, source: &std::io::Error| match source.kind() {
+        // What a file says of itself cannot be: a place behind its end, or before its beginning.
+        std::io::ErrorKind::InvalidData
+        | std::io::ErrorKind::UnexpectedEof
+        | std::io::ErrorKind::InvalidInput => Error::Damaged { path, what: source.to_string() },
+        kind => Error::Io { path, source: std::io::Error::new(kind, source.to_string()) },
     };
+    let io = |source: &std::io::Error| io_of(path.to_owned(), source);
     match &error {
         TantivyError::LockFailure(LockError::LockBusy, _) => Error::Locked(path.to_owned()),
         TantivyError::LockFailure(LockError::IoError(source), _) => io(source),
         TantivyError::IoError(source) => io(source),
         TantivyError::OpenDirectoryError(OpenDirectoryError::IoError { io_error, .. })
-        | TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
         | TantivyError::OpenWriteError(OpenWriteError::IoError { io_error, .. }) => io(io_error),
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, filepath }) => {
+            io_of(path.join(filepath), io_error)
+        }
+        TantivyError::OpenReadError(OpenReadError::FileDoesNotExist(file)) => {
+            Error::Damaged { path: path.join(file), what: "it is missing".to_owned() }
+        }
         // The writer's threads report their I/O errors as text only, if they say why at all.
         other if other.to_string().contains("No space left") => Error::Io {
             path: path.to_owned(),

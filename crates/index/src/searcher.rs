@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tantivy::collector::{Count, TopDocs};
 use tantivy::directory::MmapDirectory;
+use tantivy::index::SegmentComponent;
 use tantivy::query::{QueryParser, QueryParserError, RangeQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::snippet::SnippetGenerator;
@@ -14,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::index::{Fields, TOKENIZER, guarded, schema};
 use crate::reading::Reading;
 use crate::tokenizer::{Dictionary, MixedTokenizer};
+use crate::verify::{Verified, agree};
 
 /// Characters of a snippet.
 const SNIPPET: usize = 180;
@@ -83,7 +85,11 @@ impl Searcher {
     /// writable.
     ///
     /// # Errors
-    /// [`Error::Missing`] without an index, else as [`Index::open`](crate::Index::open).
+    /// [`Error::Missing`] without an index, [`Error::Damaged`] where a file does not match its checksum, else as
+    /// [`Index::open`](crate::Index::open).
+    ///
+    /// # Complexity
+    /// Reads every file of the index, once a process for each file.
     pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         if !folder.join("meta.json").exists() {
             return Err(Error::Missing(folder.to_owned()));
@@ -93,18 +99,21 @@ impl Searcher {
     }
 
     pub(crate) fn read(
-        directory: impl Directory,
+        directory: impl Directory + Clone,
         folder: &Path,
         jieba: Dictionary,
     ) -> Result<Self> {
+        let (schema, fields) = schema();
         let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
-            let index = tantivy::Index::open(directory)?;
+            let index = tantivy::Index::open(Verified::new(directory, folder))?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
-            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            let reader: IndexReader =
+                index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+            agree(&index, &reader.searcher(), &schema)?;
             Ok((index, reader))
         };
         let (index, reader) = guarded(folder, open)?;
-        Ok(Self { path: folder.to_owned(), reader, index, fields: schema().1 })
+        Ok(Self { path: folder.to_owned(), reader, index, fields })
     }
 
     /// How many pages are indexed.
@@ -183,18 +192,6 @@ impl Searcher {
         guarded(&self.path, run)
     }
 
-    /// The files whose checksums do not match.
-    ///
-    /// # Errors
-    /// From the files.
-    pub fn damaged_files(&self) -> Result<Vec<String>> {
-        let damaged = guarded(&self.path, || self.index.validate_checksum())?;
-        let mut names: Vec<String> =
-            damaged.into_iter().map(|path| path.display().to_string()).collect();
-        names.sort_unstable();
-        Ok(names)
-    }
-
     /// The page with this number.
     ///
     /// # Errors
@@ -229,6 +226,42 @@ impl Searcher {
         };
         guarded(&self.path, run)
     }
+}
+
+/// The files of the index in `folder` that do not match their checksums or are missing, each with what is wrong with
+/// it. Opens no reader, so that nothing trusts what a damaged file says.
+///
+/// # Errors
+/// [`Error::Missing`] without an index, [`Error::Damaged`] for a damaged `meta.json`, else from the files.
+///
+/// # Complexity
+/// Reads every file of the index.
+pub fn damaged_files(folder: &Path) -> Result<Vec<Error>> {
+    if !folder.join("meta.json").exists() {
+        return Err(Error::Missing(folder.to_owned()));
+    }
+    let list = || -> tantivy::Result<_> {
+        let directory = MmapDirectory::open(folder)?;
+        let directory = Verified::new(Reading::new(directory, folder), folder);
+        let index = tantivy::Index::open(directory.clone())?;
+        let metas = index.load_metas()?;
+        let mut names: Vec<PathBuf> = metas.list_segment_files().into_iter().collect();
+        // It lists a file of deleted pages for each segment; only some have one.
+        let deleted: Vec<PathBuf> = metas
+            .segments
+            .iter()
+            .filter(|segment| segment.has_deletes())
+            .map(|segment| segment.relative_path(SegmentComponent::Delete))
+            .collect();
+        names.retain(|name| {
+            name.extension().is_none_or(|extension| extension != "del") || deleted.contains(name)
+        });
+        names.sort_unstable();
+        Ok((directory, names))
+    };
+    let (directory, names) = guarded(folder, list)?;
+    let wrong = |name: &PathBuf| guarded(folder, || Ok(directory.verify(name)?)).err();
+    Ok(names.iter().filter_map(wrong).collect())
 }
 
 /// Blocks of stored pages that are kept unpacked.
