@@ -185,3 +185,160 @@ fn a_feed_that_was_changed_cut_or_is_none_is_refused_whole() {
         assert!(!bench.data().join("frontier").exists());
     }
 }
+
+/// A site of `pages` articles, all of which its start page links to; each path of `copies` shows the article
+/// behind its last slash once more.
+fn articles(seed: u64, pages: u64, copies: u64) -> Server {
+    let mut site = HashMap::new();
+    let link = |path: String| format!("<a href='{path}'>x</a>");
+    let mut links = String::new();
+    for at in 0..pages {
+        let text = format!("<h1>Number {at}</h1><p>{}</p>", prose(seed + at, 12));
+        site.insert(format!("/a/{at}"), html(text.clone()));
+        links += &link(format!("/a/{at}"));
+        for copy in 0..copies {
+            site.insert(format!("/copy/{copy}/{at}"), html(text.clone()));
+            links += &link(format!("/copy/{copy}/{at}"));
+        }
+    }
+    site.insert("/".into(), html(format!("<p>{}</p>{links}", prose(seed + 999, 12))));
+    Server::start(site)
+}
+
+fn kept_of(bench: &Bench, server: &Server) -> usize {
+    let own = server.url("/");
+    let rows = crate::support::json_lines(bench.run(&["export"]).as_bytes());
+    rows.iter().filter(|row| row["url"].as_str().unwrap().starts_with(&own)).count()
+}
+
+/// The audit's feed: 300 true claims about the attacker's pages, 25 lies about another host's.
+#[test]
+fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
+    let (attacker, victim) = (articles(10_000, 60, 5), articles(50_000, 25, 0));
+    let mut claims = Vec::new();
+    for at in 0..60 {
+        for copy in 0..5 {
+            claims.push((
+                attacker.url(&format!("/copy/{copy}/{at}")),
+                attacker.url(&format!("/a/{at}")),
+            ));
+        }
+    }
+    for at in 0..25 {
+        claims.push((victim.url(&format!("/a/{at}")), attacker.url("/a/0")));
+    }
+    let bench = Bench::new();
+    let feed = bench.path("mostly-true.feed.gz");
+    written(&feed, &claims);
+    import(&bench, &feed);
+    let seeds = [attacker.url("/"), victim.url("/")];
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    assert_eq!(kept_of(&bench, &victim), 26, "all of the victim's pages");
+    assert!(attacker.asked().len() < 200, "what was true spared most: {}", attacker.asked().len());
+    let distrusted: Vec<_> = bench
+        .log("skipped.jsonl")
+        .into_iter()
+        .filter(|line| line["reason"] == "feed-distrusted")
+        .collect();
+    assert!(
+        distrusted.len() == 1
+            && distrusted[0]["detail"].as_str().unwrap().contains(&victim.port.to_string()),
+        "{distrusted:?}"
+    );
+    // What was learnt holds when the feed is imported again.
+    import(&bench, &feed);
+    let said = bench.run(&["explain", &victim.url("/a/new")]);
+    assert!(!said.contains("skipped: feed"), "{said}");
+    let asked = victim.asked().len();
+    assert_eq!(code(&bench.crawl(&seeds, &["--recrawl"])), 0);
+    assert!(victim.asked().len() > asked);
+    assert_eq!(kept_of(&bench, &victim), 26);
+}
+
+#[test]
+fn a_recrawl_requests_what_a_feed_spared() {
+    let server = articles(90_000, 20, 3);
+    let claims: Vec<_> = (0..20)
+        .flat_map(|at| (0..3).map(move |copy| (format!("/copy/{copy}/{at}"), format!("/a/{at}"))))
+        .map(|(url, of)| (server.url(&url), server.url(&of)))
+        .collect();
+    let bench = Bench::new();
+    let feed = bench.path("true.feed.gz");
+    written(&feed, &claims);
+    import(&bench, &feed);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--concurrency", "1"])), 0);
+    let first = server.asked();
+    let spared: Vec<String> = (0..20)
+        .flat_map(|at| (0..3).map(move |copy| format!("/copy/{copy}/{at}")))
+        .filter(|path| !first.contains(path))
+        .collect();
+    assert!(spared.len() > 30, "{}", spared.len());
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    let asked = server.asked();
+    let missed: Vec<_> = spared.iter().filter(|path| !asked.contains(path)).collect();
+    assert!(missed.is_empty(), "{missed:?}");
+    assert_eq!(indexed(&bench).len(), 21);
+}
+
+#[test]
+fn a_feed_of_too_many_or_too_long_hosts_is_refused() {
+    let bench = Bench::new();
+    let feed = bench.path("hosts.feed.gz");
+    let head = "{\"format\":\"hapax-feed\",\"version\":1,\"recipe\":\"content-words-tf-4\",\"created\":\"2026-11-21T00:00:00Z\"}\n";
+    for (line, times, word) in [
+        ("{\"host\":\"h\"}\n".to_owned(), 1_000_001, "hosts"),
+        (format!("{{\"host\":\"{}\"}}\n", "h".repeat(301)), 1, "longer than 300 bytes"),
+    ] {
+        let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+        gz.write_all(head.as_bytes()).unwrap();
+        gz.write_all(line.repeat(times).as_bytes()).unwrap();
+        std::fs::write(&feed, gz.finish().unwrap()).unwrap();
+        let output = crawl()
+            .args(["duplicates", "import"])
+            .arg(&feed)
+            .arg("--data")
+            .arg(bench.data())
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 1, "{said}");
+        assert!(said.contains(word) && said.contains("hosts.feed.gz, line "), "{said}");
+    }
+}
+
+/// Between its two readings a feed may become another one: a pipe gives two feeds, one after the other.
+#[cfg(unix)]
+#[test]
+fn claims_of_a_feed_that_changes_between_its_two_readings_do_not_count() {
+    let server = articles(70_000, 10, 1);
+    let bench = Bench::new();
+    let (good, bad, pipe) = (bench.path("good"), bench.path("bad"), bench.path("pipe"));
+    written(&good, &[(server.url("/copy/0/0"), server.url("/a/0"))]);
+    let lies: Vec<_> =
+        (1..10).map(|at| (server.url(&format!("/a/{at}")), server.url("/a/0"))).collect();
+    written(&bad, &lies);
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let feeding = {
+        let (good, bad, pipe) = (good, bad, pipe.clone());
+        std::thread::spawn(move || {
+            for file in [good, bad] {
+                let bytes = std::fs::read(file).unwrap();
+                std::fs::write(&pipe, bytes).unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            }
+        })
+    };
+    let output = crawl()
+        .args(["duplicates", "import"])
+        .arg(&pipe)
+        .arg("--data")
+        .arg(bench.data())
+        .output()
+        .unwrap();
+    feeding.join().unwrap();
+    let said = text(&output.stderr);
+    assert!(code(&output) == 1 && said.contains("import it again"), "{said}");
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(kept_of(&bench, &server), 11);
+    assert!(!bench.log("skipped.jsonl").iter().any(|line| line["reason"] == "feed"));
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use flate2::Compression;
@@ -14,14 +15,16 @@ use hapax_frontier::{DiskFrontier, Frontier, normalize};
 use hapax_page::HASH;
 use url::Url;
 
-use super::feed_file::{self, Filter, Writer};
-use crate::crawl::{CLAIM, TRUST};
+use super::feed_file::{self, Filter, Whole, Writer};
+use crate::crawl::{CLAIM, RunLimits, Stats, TRUST, Trust, claim_note};
 use crate::data::{DataDir, must_hold_pages};
 use crate::duplicates::Rows;
-use crate::exit::{COMPLETE, USAGE, coded};
+use crate::exit::{COMPLETE, USAGE, WRITE, coded};
 use crate::files::NewFile;
 use crate::output::{counted, number};
 
+/// Characters of a feed's digest by which claims name their import.
+const IMPORT: usize = 16;
 /// Claims that are made durable at a time.
 const GROUP: u64 = 50_000;
 
@@ -88,18 +91,22 @@ impl IntoInnerFlushed for BufWriter<NewFile> {
 
 /// Takes a feed in: the next crawl leaves out what it says, but for checks.
 pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
-    // All of it is held against its digest before any of it is believed.
-    let entries = read(file, |_, _| Ok(()))?;
+    // All of it is compared with its digest first. It may change until it is read again: the claims count
+    // only once the second reading has found the same digest.
+    let first = read(file, |_, _| Ok(()))?;
+    let import = first.sha256.get(..IMPORT).unwrap_or_default();
     let folder = DataDir::open(data)?;
     let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
     let payload = frontier.payload()?;
-    let limits = folder.saved()?.unwrap_or_default().settings.url_limits()?;
+    let settings = folder.saved()?.unwrap_or_default().settings;
+    let limits = settings.url_limits()?;
+    let ends = RunLimits::new(&settings, folder.root(), &Arc::new(Stats::default()), None)?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     // The name stands in log lines, before a colon.
     let name: String =
         name.chars().map(|c| if c == ':' || c.is_control() { '_' } else { c }).collect();
     let mut taken = 0u64;
-    read(file, |url, of| {
+    let second = read(file, |url, of| {
         let normal = |text: &str| {
             let url = Url::parse(text).ok()?;
             normalize(&url, &limits).ok()
@@ -107,29 +114,48 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
         if let (Some(url), Some(of)) = (normal(url), normal(of))
             && url != of
         {
-            frontier.note(url.as_str(), CLAIM, format!("{name}\n{of}").into_bytes());
-            taken += 1;
             if taken.is_multiple_of(GROUP) {
+                if ends.disk_is_full() {
+                    return Err(coded(
+                        WRITE,
+                        format!(
+                            "{}: less than --min-free-disk is left: nothing of the feed counts",
+                            folder.root().display()
+                        ),
+                    ));
+                }
                 frontier.commit(&payload)?;
             }
+            frontier.note(url.as_str(), CLAIM, claim_note(&name, &of, import));
+            taken += 1;
         }
         Ok(())
     })?;
-    frontier.note(&name, TRUST, b"{\"checks\":0,\"failed\":0}".to_vec());
+    if second != first {
+        return Err(coded(
+            USAGE,
+            format!("{}: it changed while it was read: import it again", file.display()),
+        ));
+    }
+    let known = frontier.note_of(&name, TRUST)?;
+    let mut trust: Trust =
+        known.and_then(|note| serde_json::from_slice(&note).ok()).unwrap_or_default();
+    trust.take_in(import);
+    frontier.note(&name, TRUST, serde_json::to_vec(&trust)?);
     frontier.commit(&payload)?;
     if !quiet {
         writeln!(
             std::io::stdout(),
-            "{} of {} claims are taken in; the next crawl here leaves those pages out, and fetches the first three and one in 20 as checks",
+            "{} of {} claims are taken in; the next crawl here leaves those pages out, and fetches as checks one page of each host first, then one in 20",
             number(taken),
-            number(entries)
+            number(first.entries)
         )?;
     }
     Ok(COMPLETE)
 }
 
 /// Reads a packed feed to its end; `visit` gets URL and survivor.
-fn read(file: &Path, visit: impl FnMut(&str, &str) -> Result<()>) -> Result<u64> {
+fn read(file: &Path, visit: impl FnMut(&str, &str) -> Result<()>) -> Result<Whole> {
     let name = file.display().to_string();
     let opened = File::open(file).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;
     feed_file::read(BufReader::new(MultiGzDecoder::new(BufReader::new(opened))), &name, visit)

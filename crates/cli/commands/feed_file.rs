@@ -12,6 +12,11 @@ use crate::exit::{USAGE, coded};
 const VERSION: u32 = 1;
 /// A longer line is no feed.
 const MAX_LINE: usize = 64 << 10;
+/// Lines of hosts in one feed, and the bytes of one.
+const MAX_HOSTS: u64 = 1_000_000;
+const MAX_HOST: usize = 300;
+/// Bytes of a feed, unpacked.
+const MAX_BYTES: u64 = 16 << 30;
 /// Claims taken from one feed.
 const MAX_ENTRIES: u64 = 50_000_000;
 
@@ -82,15 +87,23 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Reads a feed, unpacked, to its end, and checks its digest; `visit` gets URL and survivor. Returns
-/// how many entries there are.
+/// What a feed that was read to its end holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Whole {
+    pub(crate) entries: u64,
+    /// The digest that it ends with, which is right.
+    pub(crate) sha256: String,
+}
+
+/// Reads a feed, unpacked, to its end, and checks its digest; `visit` gets URL and survivor.
 pub(crate) fn read(
     mut input: impl BufRead,
     name: &str,
     mut visit: impl FnMut(&str, &str) -> Result<()>,
-) -> Result<u64> {
+) -> Result<Whole> {
     let wrong = |number: u64, what: &str| coded(USAGE, format!("{name}, line {number}: {what}"));
     let (mut hash, mut entries, mut count) = (Sha256::new(), 0u64, 0u64);
+    let (mut hosts, mut bytes) = (0u64, 0u64);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -102,6 +115,10 @@ pub(crate) fn read(
                 count,
                 "it ends here, or the line is too long: the feed is cut or no feed",
             ));
+        }
+        bytes += line.len() as u64;
+        if bytes > MAX_BYTES {
+            return Err(wrong(count, "more than 16 GiB unpacked: split the feed"));
         }
         if count == 1 {
             let head: Head =
@@ -118,13 +135,14 @@ pub(crate) fn read(
         } else {
             match serde_json::from_slice(&line).map_err(|error| wrong(count, &error.to_string()))? {
                 Line::End { sha256, entries: said } => {
-                    if sha256 != hex(&hash.finalize()) || said != entries {
+                    let found = hex(&hash.finalize());
+                    if sha256 != found || said != entries {
                         return Err(wrong(
                             count,
                             "the digest does not match: the feed was changed or damaged",
                         ));
                     }
-                    return Ok(entries);
+                    return Ok(Whole { entries, sha256: found });
                 }
                 Line::Entry { url, of, .. } => {
                     entries += 1;
@@ -133,7 +151,15 @@ pub(crate) fn read(
                     }
                     visit(&url, &of)?;
                 }
-                Line::Host { .. } => {}
+                Line::Host { host } => {
+                    hosts += 1;
+                    if hosts > MAX_HOSTS {
+                        return Err(wrong(count, "more than 1,000,000 hosts: split the feed"));
+                    }
+                    if host.len() > MAX_HOST {
+                        return Err(wrong(count, "the name of a host is longer than 300 bytes"));
+                    }
+                }
             }
         }
         hash.update(&line);
@@ -210,7 +236,7 @@ mod tests {
             seen.push(url.to_owned());
             Ok(())
         });
-        assert_eq!((count.unwrap(), seen.len()), (3, 3));
+        assert_eq!((count.unwrap().entries, seen.len()), (3, 3));
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;

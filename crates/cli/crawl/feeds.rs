@@ -1,13 +1,16 @@
-//! What other crawls found to be duplicates: their claims spare downloads, are checked by a share of
-//! them, and are dropped with their feed when the checks fail. Nothing unique may be lost by them.
+//! What other crawls found to be duplicates: their claims spare downloads and are checked by samples.
+//!
+//! Trust is kept per feed and host. No claim about a host counts before a page of it was fetched and found
+//! to be the duplicate that the feed says. One failed sample withdraws all claims of its host; many hosts
+//! with failed samples withdraw the feed. What was spared is fetched then.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hapax_frontier::{Entry, Frontier, Lease};
+use hapax_frontier::{Entry, Frontier, Lease, host_key};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -15,36 +18,78 @@ use super::commit::Outcome;
 use super::log::Skipped;
 use super::writer::Writer;
 
-/// Under these names the frontier remembers a URL's claim, and what was learnt about a feed.
+/// Under these names the frontier remembers a URL's claim, what was learnt about a feed, and about a feed's
+/// claims on one host (the name is the feed's, a line break, and the host's).
 pub(crate) const CLAIM: &str = "claim";
 pub(crate) const TRUST: &str = "feed";
-/// One claim in so many is fetched all the same, and the first few of a feed are.
+const HOST_TRUST: &str = "feed-host";
+/// One claim in so many is fetched all the same, also of a host with a sample that held.
 const CHECK_EVERY: u64 = 20;
-const FIRST_CHECKS: usize = 3;
-/// A feed is distrusted when more than one check in so many failed.
+/// A feed is withdrawn when more than one sampled host in so many had a failed sample,
 const FAILED_ONE_IN: u64 = 10;
+/// and so many hosts had.
+const FAILED_HOSTS: u64 = 3;
+/// Imports of one name whose claims count; of more, the last ones.
+const MAX_IMPORTS: usize = 64;
 
-/// What checks said about a feed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What samples said about a feed, or about its claims on one host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Trust {
     pub(crate) checks: u64,
     pub(crate) failed: u64,
+    /// Of a feed: the digests of what was imported under its name, checked twice. Claims of other
+    /// imports were never checked to their end.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) imports: Vec<String>,
 }
 
 impl Trust {
-    pub(crate) const fn is_lost(self) -> bool {
-        self.failed * FAILED_ONE_IN > self.checks
+    /// Takes in an import whose digest was right twice. What was learnt before stays.
+    pub(crate) fn take_in(&mut self, import: &str) {
+        self.imports.retain(|known| known != import);
+        self.imports.push(import.to_owned());
+        let old = self.imports.len().saturating_sub(MAX_IMPORTS);
+        self.imports.drain(..old);
     }
+}
+
+/// A feed as the samples of its hosts show it.
+#[derive(Debug, Default)]
+struct Feed {
+    all: Trust,
+    hosts: HashMap<String, Trust>,
+}
+
+impl Feed {
+    fn failed_hosts(&self) -> u64 {
+        self.hosts.values().filter(|trust| trust.failed > 0).count() as u64
+    }
+
+    fn is_lost(&self) -> bool {
+        let (failed, sampled) = (self.failed_hosts(), self.hosts.len() as u64);
+        // Before 0.2 there was only what all checks said.
+        let before = self.hosts.is_empty() && self.all.failed * FAILED_ONE_IN > self.all.checks;
+        before || (failed >= FAILED_HOSTS && failed * FAILED_ONE_IN > sampled)
+    }
+}
+
+/// What a failed sample withdraws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Withdrawn {
+    Nothing,
+    Host,
+    Feed,
 }
 
 /// The feeds of a data directory, shared between the fetching tasks and the commit thread.
 #[derive(Debug, Default)]
 pub(super) struct Feeds {
-    trust: Mutex<BTreeMap<String, Trust>>,
-    /// URLs that are fetched as checks, by feed.
-    begun: Mutex<BTreeMap<String, HashSet<u64>>>,
+    trust: Mutex<BTreeMap<String, Feed>>,
     /// Who writes a feed cannot know which claims are checked.
     secret: u64,
+    /// No claim is followed: a recrawl requests what a feed spared.
+    pub(super) follows_none: AtomicBool,
     /// Claims that were followed, and whose other page has not come yet.
     pub(super) open: AtomicU64,
 }
@@ -56,57 +101,83 @@ pub(super) struct Claim {
     pub(super) of: Url,
 }
 
+/// The note of a claim.
+pub(crate) fn claim_note(feed: &str, of: &Url, import: &str) -> Vec<u8> {
+    format!("{feed}\n{of}\n{import}").into_bytes()
+}
+
 impl Feeds {
     pub(super) fn read(frontier: &dyn Frontier, secret: u64) -> Result<Self> {
         let feeds = Self { secret, ..Self::default() };
         frontier.notes(TRUST, &mut |name, value| {
-            let trust = serde_json::from_slice(value).unwrap_or_default();
-            feeds.lock().insert(name.to_owned(), trust);
+            let all = serde_json::from_slice(value).unwrap_or_default();
+            feeds.lock().entry(name.to_owned()).or_default().all = all;
+        })?;
+        frontier.notes(HOST_TRUST, &mut |name, value| {
+            if let Some((feed, host)) = name.split_once('\n') {
+                let trust = serde_json::from_slice(value).unwrap_or_default();
+                let mut all = feeds.lock();
+                all.entry(feed.to_owned()).or_default().hosts.insert(host.to_owned(), trust);
+            }
         })?;
         Ok(feeds)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Trust>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Feed>> {
         self.trust.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The claim about a URL, of a feed that is trusted.
+    /// The claim about a URL, of a feed and a host that are trusted so far.
     pub(super) fn claim(&self, frontier: &dyn Frontier, url: &Url) -> Option<Claim> {
         if self.lock().is_empty() {
             return None;
         }
         let note = frontier.note_of(url.as_str(), CLAIM).ok().flatten()?;
         let note = String::from_utf8(note).ok()?;
-        let (feed, of) = note.split_once('\n')?;
-        let trusted = self.lock().get(feed).is_some_and(|trust| !trust.is_lost());
-        trusted.then(|| Some(Claim { feed: feed.to_owned(), of: Url::parse(of).ok()? }))?
+        let mut lines = note.split('\n');
+        let (name, of, import) = (lines.next()?, lines.next()?, lines.next());
+        let feeds = self.lock();
+        let feed = feeds.get(name)?;
+        // A note of before 0.2 names no import.
+        let taken =
+            import.is_none_or(|import| feed.all.imports.iter().any(|known| known == import));
+        let failed = feed.hosts.get(&host_key(url)).is_some_and(|trust| trust.failed > 0);
+        let trusted = taken && !failed && !feed.is_lost();
+        trusted.then(|| Some(Claim { feed: name.to_owned(), of: Url::parse(of).ok()? }))?
     }
 
-    /// Whether a claim is to be followed without a look, or is one of those that are checked.
+    /// Whether a claim is to be followed without a look. Not so long as no sample of its host held, and
+    /// not if it is one of those that are checked.
     pub(super) fn is_followed(&self, claim: &Claim, url: &Url) -> bool {
-        let key = hapax_frontier::url_key(&format!("{} {url}", self.secret)) as u64;
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        let begun = begun.entry(claim.feed.clone()).or_default();
-        // A URL that was chosen is asked about again when its turn comes.
-        if begun.contains(&key) {
+        if self.follows_none.load(Relaxed) {
             return false;
         }
-        let checked = begun.len() < FIRST_CHECKS || key.is_multiple_of(CHECK_EVERY);
-        if checked {
-            begun.insert(key);
-        }
-        !checked
+        let key = hapax_frontier::url_key(&format!("{} {url}", self.secret)) as u64;
+        let feeds = self.lock();
+        let host = feeds.get(&claim.feed).and_then(|feed| feed.hosts.get(&host_key(url)));
+        host.is_some_and(|trust| trust.checks > trust.failed && trust.failed == 0)
+            && !key.is_multiple_of(CHECK_EVERY)
     }
 
-    /// A check has ended; whether the feed is distrusted by that.
-    fn checked(&self, frontier: &dyn Frontier, feed: &str, held: bool) -> bool {
-        let mut all = self.lock();
-        let trust = all.entry(feed.to_owned()).or_default();
-        let before = trust.is_lost();
-        trust.checks += 1;
-        trust.failed += u64::from(!held);
-        frontier.note(feed, TRUST, serde_json::to_vec(trust).unwrap_or_default());
-        trust.is_lost() && !before
+    /// A check has ended; what is withdrawn by that.
+    fn checked(&self, frontier: &dyn Frontier, name: &str, host: &str, held: bool) -> Withdrawn {
+        let mut feeds = self.lock();
+        let feed = feeds.entry(name.to_owned()).or_default();
+        let was_lost = feed.is_lost();
+        let trust = feed.hosts.entry(host.to_owned()).or_default();
+        let had_failed = trust.failed > 0;
+        for trust in [&mut *trust, &mut feed.all] {
+            trust.checks += 1;
+            trust.failed += u64::from(!held);
+        }
+        let note = |trust: &Trust| serde_json::to_vec(trust).unwrap_or_default();
+        frontier.note(&format!("{name}\n{host}"), HOST_TRUST, note(trust));
+        frontier.note(name, TRUST, note(&feed.all));
+        match (feed.is_lost(), held) {
+            (true, _) if !was_lost => Withdrawn::Feed,
+            (false, false) if !had_failed => Withdrawn::Host,
+            _ => Withdrawn::Nothing,
+        }
     }
 }
 
@@ -215,16 +286,17 @@ impl Writer {
     /// What a fetched page says about the claims on it and for it.
     pub(super) fn check_claims(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
         let alike = !matches!(outcome, Outcome::New);
-        let mut ended: Vec<(String, bool)> = Vec::new();
+        let mut ended: Vec<(String, String, bool)> = Vec::new();
         for (page, feed) in self.claims.waiting.remove(url.as_str()).unwrap_or_default() {
             // The page that stands for it came after it: the two must be one.
-            ended.push((feed, self.are_one(&page, url.as_str())?));
+            let host = Url::parse(&page).map(|page| host_key(&page)).unwrap_or_default();
+            ended.push((feed, host, self.are_one(&page, url.as_str())?));
         }
         if let Some(claim) = self.feeds.claim(&*self.frontier, url) {
             let known = self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_some();
             if alike || known {
                 let held = known && self.are_one(url.as_str(), claim.of.as_str())?;
-                ended.push((claim.feed, held));
+                ended.push((claim.feed, host_key(url), held));
             } else {
                 let waiting = self.claims.waiting.entry(claim.of.to_string()).or_default();
                 waiting.push((url.to_string(), claim.feed.clone()));
@@ -232,9 +304,11 @@ impl Writer {
                 self.push(&claim.of, depth, 0)?;
             }
         }
-        for (feed, held) in ended {
-            if self.feeds.checked(&*self.frontier, &feed, held) {
-                self.distrust(&feed)?;
+        for (feed, host, held) in ended {
+            match self.feeds.checked(&*self.frontier, &feed, &host, held) {
+                Withdrawn::Nothing => {}
+                Withdrawn::Host => self.withdraw(&feed, Some(&host))?,
+                Withdrawn::Feed => self.withdraw(&feed, None)?,
             }
         }
         Ok(())
@@ -246,19 +320,39 @@ impl Writer {
         Ok(one.is_some() && one == self.committer.stands_for(of)?)
     }
 
-    /// Everything that was spared by a feed is fetched after all.
-    fn distrust(&mut self, feed: &str) -> Result<()> {
-        tracing::warn!("the feed {feed} is not to be trusted: what it spared is fetched");
-        let detail = "its checks failed: what it spared is fetched after all";
-        self.committer.skip(feed, "feed-distrusted", detail)?;
+    /// Everything that was spared by a feed, or by its claims on one host, is fetched after all.
+    fn withdraw(&mut self, feed: &str, host: Option<&str>) -> Result<()> {
+        let of = host.map(|host| format!(" of {host}")).unwrap_or_default();
+        tracing::warn!("a check of the feed {feed} failed: what it spared{of} is fetched");
+        let detail = format!("a check failed: what it spared{of} is fetched after all");
+        self.committer.skip(feed, "feed-distrusted", &detail)?;
+        let withdrawn = |url: &Url, claim: &Claim| {
+            claim.feed == feed && host.is_none_or(|host| host_key(url) == host)
+        };
         self.each_followed(|writer, url, claim| {
-            if claim.feed == feed {
+            if withdrawn(&url, &claim) {
                 writer.frontier.push_again(Entry::page(url, 1))?;
             }
             Ok(())
         })?;
-        self.claims.followed.retain(|(_, claim)| claim.feed != feed);
+        self.claims.followed.retain(|(url, claim)| !withdrawn(url, claim));
         self.feeds.open.store(self.claims.followed.len() as u64, Relaxed);
+        Ok(())
+    }
+
+    /// A recrawl requests what a feed spared.
+    pub(super) fn request_spared(&mut self) -> Result<()> {
+        if self.feeds.lock().is_empty() {
+            return Ok(());
+        }
+        self.each_followed(|writer, url, _| {
+            if writer.committer.store().id_of(url.as_str().as_bytes())?.is_none() {
+                writer.frontier.push_again(Entry::page(url, 1))?;
+            }
+            Ok(())
+        })?;
+        self.claims.followed.clear();
+        self.feeds.open.store(0, Relaxed);
         Ok(())
     }
 
@@ -287,10 +381,37 @@ const SAYS: &str = ": the same as ";
 mod tests {
     use super::*;
 
+    fn feed(hosts: &[(u64, u64)]) -> Feed {
+        let hosts = hosts.iter().enumerate().map(|(host, &(checks, failed))| {
+            (format!("{host}.example"), Trust { checks, failed, ..Trust::default() })
+        });
+        Feed { hosts: hosts.collect(), ..Feed::default() }
+    }
+
     #[test]
-    fn a_feed_is_distrusted_by_its_failures_not_by_one_in_many() {
-        let trust = |checks, failed| Trust { checks, failed };
-        assert!(!trust(0, 0).is_lost() && !trust(30, 0).is_lost() && !trust(30, 3).is_lost());
-        assert!(trust(1, 1).is_lost() && trust(30, 4).is_lost());
+    fn a_feed_is_withdrawn_by_many_hosts_with_failed_samples() {
+        assert!(!feed(&[]).is_lost());
+        assert!(!feed(&[(1, 0); 40]).is_lost());
+        assert!(!feed(&[(1, 1)]).is_lost(), "its claims about that host are");
+        assert!(!feed(&[(300, 0), (1, 1)]).is_lost(), "one bad host");
+        assert!(!feed(&[(1, 0), (1, 1), (1, 1)]).is_lost());
+        assert!(feed(&[(1, 0), (1, 1), (1, 1), (1, 1)]).is_lost());
+        let mut hosts = vec![(1, 0); 27];
+        hosts.extend([(1, 1); 3]);
+        assert!(!feed(&hosts).is_lost(), "one in ten");
+        hosts.push((1, 1));
+        assert!(feed(&hosts).is_lost());
+    }
+
+    #[test]
+    fn imports_are_remembered_once_each_and_not_without_end() {
+        let mut trust = Trust { checks: 7, failed: 1, ..Trust::default() };
+        for number in 0..200 {
+            trust.take_in(&number.to_string());
+        }
+        trust.take_in("199");
+        assert_eq!((trust.imports.len(), trust.checks, trust.failed), (MAX_IMPORTS, 7, 1));
+        let before: Trust = serde_json::from_str("{\"checks\":3,\"failed\":1}").unwrap();
+        assert_eq!((before.checks, before.failed, before.imports.len()), (3, 1, 0));
     }
 }

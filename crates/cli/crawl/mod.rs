@@ -39,7 +39,7 @@ mod writer;
 
 pub(crate) use commit::{Committer, Outcome, Parts};
 pub(crate) use digests::{Digests, Extent, matches, matches_of_record};
-pub(crate) use feeds::{CLAIM, TRUST, claimed};
+pub(crate) use feeds::{CLAIM, TRUST, Trust, claim_note, claimed};
 pub(crate) use intact::left_without_store;
 pub(crate) use log::{Discarded, Skipped};
 pub(crate) use page::{PageWork, Unread, read_response};

@@ -209,7 +209,7 @@ impl RunLimits {
             Some(Stop::MaxBytes)
         } else if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Some(Stop::TimeLimit)
-        } else if self.free_disk().is_some_and(|free| free < self.min_free_disk) {
+        } else if self.disk_is_full() {
             Some(Stop::Disk)
         } else if pages.saturating_add(active) >= self.max_pages {
             // Last: it waits for pages in flight, and the others must not.
@@ -217,6 +217,11 @@ impl RunLimits {
         } else {
             None
         }
+    }
+
+    /// Whether less of the disk is free than `--min-free-disk`.
+    pub(crate) fn disk_is_full(&self) -> bool {
+        self.free_disk().is_some_and(|free| free < self.min_free_disk)
     }
 
     /// Bytes free where the data lies, asked at most once a second.

@@ -143,6 +143,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         super::metrics::serve(&runtime, address, Arc::clone(&stats), Arc::clone(&frontier))?;
     }
     let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
+    feeds.follows_none.store(job.recrawl || committer.recrawl, Relaxed);
     let links_only = settings.links_only == Some(true);
     let rules = Rules::new(settings, &job.seeds)?;
     let mut seeds: BTreeSet<Url> = job.seeds.iter().cloned().collect();
@@ -215,6 +216,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let mut looks_again = 0;
     if begins_again {
         looks_again = writer.again()?;
+        writer.request_spared()?;
     } else if job.recrawl {
         writer.committer.looked_at_before = writer.stats.looked_at();
         tracing::info!("going on with the recrawl that was stopped");
