@@ -67,6 +67,8 @@ mod sitemaps;
 mod skipped;
 // What costs a host's time, and what does not.
 mod politeness;
+// What one host, or all, may have waiting.
+mod queue_limits;
 // A host's robots.txt, by the answer to the request for it.
 mod robots;
 // What a first answer does not decide for ever.

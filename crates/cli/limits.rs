@@ -245,6 +245,18 @@ impl Settings {
             breaker_after: tries("breaker-after", self.breaker_after, default.breaker_after)?,
             breaker_wait: pause("breaker-wait", &self.breaker_wait, breaks)?,
             give_up_after: tries("give-up-after", self.give_up_after, default.give_up_after)?,
+            max_queued_per_host: number(
+                "max-queued-per-host",
+                self.max_queued_per_host,
+                default.max_queued_per_host,
+                1..=u64::MAX,
+            )?,
+            max_queue_bytes: size(
+                "max-queue",
+                self.max_queue.as_deref(),
+                default.max_queue_bytes as usize,
+                ["1KiB", "1TiB"],
+            )? as u64,
         })
     }
 

@@ -26,7 +26,7 @@ fn all(settings: &Settings) -> Result<Vec<String>> {
 }
 
 /// Flag, value, what becomes of it where it acts, and values that make no sense.
-const FLAGS: [(&str, &str, &str, &[&str]); 41] = [
+const FLAGS: [(&str, &str, &str, &[&str]); 43] = [
     ("max-body", "3MiB", "max_body: 3145728,", &["0", "2TiB"]),
     ("max-redirects", "50", "redirects: 50,", &["51", "255"]),
     ("max-ratio", "7", "max_ratio: 7,", &["0", "1000001"]),
@@ -62,6 +62,8 @@ const FLAGS: [(&str, &str, &str, &[&str]); 41] = [
     ("breaker-after", "2", "breaker_after: 2,", &["0"]),
     ("breaker-wait", "2s", "breaker_wait: 2s,", &["2d"]),
     ("give-up-after", "3", "give_up_after: 3,", &["0"]),
+    ("max-queued-per-host", "7", "max_queued_per_host: 7,", &["0"]),
+    ("max-queue", "1MiB", "max_queue_bytes: 1048576,", &["0", "2TiB"]),
     ("max-crawl-delay", "9s", "max_crawl_delay: 9s,", &["2d"]),
     ("max-retry-after", "8s", "max_retry_after: 8s,", &["2d"]),
     ("aside-after", "8s", "aside_after: 8s,", &["0", "2d"]),

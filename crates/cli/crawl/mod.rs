@@ -6,6 +6,7 @@ mod backoff;
 mod begin;
 mod commit;
 mod digests;
+mod dropped;
 mod feeds;
 mod fetch;
 mod forget;

@@ -13,6 +13,7 @@ use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 
 use super::commit::{Committer, Parts};
+use super::dropped::Dropped;
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::{Message, Shared, work_or_say};
 use super::lanes::Lanes;
@@ -77,6 +78,12 @@ pub(crate) fn check_settings(settings: &Settings, seeds: &[Url]) -> Result<()> {
     settings.page_limits()?;
     settings.sitemap_limits()?;
     settings.politeness()?;
+    if settings.cluster.as_deref().is_some_and(|address| !address.is_empty())
+        && (settings.max_queued_per_host.is_some() || settings.max_queue.is_some())
+    {
+        let what = "--max-queued-per-host and --max-queue bound the queues of one data directory: leave them out with --cluster";
+        return Err(coded(USAGE, what));
+    }
     settings.patience()?;
     settings.dust()?;
     settings.redirects()?;
@@ -206,17 +213,22 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
         missing: MissingPages::default(),
         feeds: Arc::clone(&feeds),
         claims: OpenClaims::default(),
+        dropped: Dropped::default(),
+        archive: settings.warc(),
+        page_limits: settings.page_limits()?,
         runtime: runtime.handle().clone(),
         looked: Instant::now(),
         told: Instant::now(),
     };
     writer.seed(&job.seeds)?;
     writer.remember_claims()?;
+    writer.remember_dropped()?;
     writer.reconsider(&job.rules)?;
     let mut looks_again = 0;
     if begins_again {
         looks_again = writer.again()?;
         writer.request_spared()?;
+        writer.request_dropped()?;
     } else if job.recrawl {
         writer.committer.looked_at_before = writer.stats.looked_at();
         tracing::info!("going on with the recrawl that was stopped");
@@ -240,6 +252,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let stop = match (stop, &failure) {
         (stop, None) => stop?,
         (_, Some(_)) => Stop::Write,
+    };
+    let stop = match stop {
+        Stop::Complete if stats.dropped_hosts.load(Relaxed) > 0 => Stop::Queue,
+        stop => stop,
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);
     summary.shared = settings.cluster.is_some();
@@ -282,6 +298,10 @@ pub(super) struct Control {
     pub(super) active: AtomicU64,
     /// New links, finished leases or a commit: look again.
     pub(super) wake: Notify,
+    /// The run ends: what takes long breaks off.
+    pub(super) stops: AtomicBool,
+    /// Hosts of which links were dropped, and can be found again in this run.
+    pub(super) rereads: AtomicU64,
     /// The commit thread has failed.
     pub(super) failed: AtomicBool,
 }
@@ -308,6 +328,7 @@ fn is_complete(shared: &Shared, control: &Control) -> bool {
     control.active.load(Relaxed) == 0
         && counts.queued <= counts.deferred
         && shared.feeds.open.load(Relaxed) == 0
+        && control.rereads.load(Relaxed) == 0
 }
 
 async fn schedule(
@@ -367,6 +388,7 @@ async fn schedule(
             () = signals.recv() => break Stop::Signal,
         }
     };
+    control.stops.store(true, Relaxed);
     drop(answers);
     if stop != Stop::Complete && stop != Stop::Write {
         let ended = async { while tasks.join_next().await.is_some() {} };

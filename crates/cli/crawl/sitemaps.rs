@@ -68,7 +68,9 @@ impl Writer {
             match self.rules.admit(&page.url, 1) {
                 None => {}
                 Some(Ok(url)) => {
-                    self.admitted(url, 1, |url| Entry { recent, ..Entry::page(url, 1) })?;
+                    if self.may_queue(&url, 1)? {
+                        self.queue_link(Entry { recent, ..Entry::page(url, 1) }, Some(&from.url))?;
+                    }
                 }
                 Some(Err(refusal)) => refused.add(self, refusal)?,
             }

@@ -101,6 +101,8 @@ pub(crate) struct Stats {
     /// Skipped URLs by reason, moved forward with the frontier's commits.
     skipped: Mutex<BTreeMap<String, u64>>,
     hosts: Mutex<HashMap<String, HostPages>>,
+    /// Hosts of which links were dropped, and not found again.
+    pub(crate) dropped_hosts: AtomicU64,
     /// `crawl upgrade` would change something in the data directory.
     pub(crate) needs_upgrade: AtomicBool,
     /// Requests in flight.

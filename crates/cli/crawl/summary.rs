@@ -24,6 +24,8 @@ pub(crate) enum Stop {
     MaxBytes,
     TimeLimit,
     Disk,
+    /// Links that found a queue full can be found again by a recrawl alone.
+    Queue,
     Signal,
     Write,
 }
@@ -40,6 +42,7 @@ impl Stop {
             Self::MaxBytes => Some("--max-bytes is reached"),
             Self::TimeLimit => Some("--time-limit is reached"),
             Self::Disk => Some("less of the disk is free than --min-free-disk asks for"),
+            Self::Queue => Some(QUEUE),
             Self::Signal => Some("interrupted"),
             Self::Write => Some("could not write"),
         }
@@ -50,6 +53,10 @@ impl Stop {
         matches!(self, Self::MaxPages)
     }
 }
+
+/// Why a crawl is not complete whose links found no place and are not archived.
+const QUEUE: &str =
+    "links found a full queue (--max-queued-per-host, --max-queue), and no archive has their pages";
 
 /// summary.json.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -336,6 +343,10 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
 }
 /// How a job that stopped for this reason goes on.
 pub(crate) fn way_on(stopped: Option<&str>) -> String {
+    if stopped == Some(QUEUE) {
+        return "Run it with --recrawl, and with a larger limit, to request those pages again."
+            .to_owned();
+    }
     let limit = stopped.and_then(|why| why.strip_suffix(" is reached"));
     match limit.filter(|limit| *limit != "--time-limit") {
         Some(limit) => format!("Run it again with a larger {limit}, or {limit} none, to go on."),

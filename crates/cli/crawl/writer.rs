@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::commit::{Committer, Outcome};
+use super::dropped::Dropped;
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::Message;
 use super::missing::MissingPages;
@@ -40,6 +41,10 @@ pub(super) struct Writer {
     pub(super) missing: MissingPages,
     pub(super) feeds: Arc<Feeds>,
     pub(super) claims: OpenClaims,
+    pub(super) dropped: Dropped,
+    /// What is fetched is archived, so that it can be read again.
+    pub(super) archive: bool,
+    pub(super) page_limits: hapax_extract::Limits,
     pub(super) runtime: tokio::runtime::Handle,
     /// When the spool was looked into.
     pub(super) looked: Instant,
@@ -133,6 +138,7 @@ impl Writer {
         let result =
             self.committer.apply_spool().and_then(|_| self.receive(&mut inbox)).and_then(|()| {
                 self.committer.apply_spool()?;
+                self.log_dropped()?;
                 let counts = self.frontier.counts();
                 let finished = counts.queued == counts.deferred;
                 self.committer.commit(finished)?;
@@ -232,7 +238,11 @@ impl Writer {
     fn idle_commit(&mut self) -> Result<bool> {
         let quiet = self.control.active.load(Relaxed) == 0;
         let counts = self.frontier.counts();
-        if quiet && counts.queued <= counts.deferred && self.settle_claims()? {
+        let done = quiet && counts.queued <= counts.deferred;
+        if done && self.settle_claims()? {
+            return Ok(true);
+        }
+        if self.read_again(done)? {
             return Ok(true);
         }
         let waits = !self.frontier.has_work() || self.committer.is_old();
@@ -476,7 +486,10 @@ impl Writer {
             None => Ok(()),
             Some(Ok(url)) => {
                 let entry = |url| Entry { hops, ..Entry::page(url, depth) };
-                self.admitted(url, depth, entry).map(drop)
+                if self.may_queue(&url, depth)? {
+                    self.queue_link(entry(url), None)?;
+                }
+                Ok(())
             }
             Some(Err(refusal)) => self.refuse(&refusal).map(drop),
         }
@@ -490,27 +503,32 @@ impl Writer {
         depth: u16,
         entry: impl FnOnce(Url) -> Entry,
     ) -> Result<Option<bool>> {
-        let host = hapax_frontier::host_key(&url);
-        if self.committer.forgotten(&url, &host) {
-            if self.frontier.mark(&url)? {
+        if !self.may_queue(&url, depth)? {
+            return Ok(None);
+        }
+        Ok(Some(self.frontier.push(entry(url))?))
+    }
+
+    /// Whether nothing but the rules, which were asked, speaks against a URL; else a line says what.
+    pub(super) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
+        let host = hapax_frontier::host_key(url);
+        if self.committer.forgotten(url, &host) {
+            if self.frontier.mark(url)? {
                 self.committer.skip(url.as_str(), "forgotten", "")?;
             }
-            return Ok(None);
+            return Ok(false);
         }
         let pages = self.stats.host_pages(&host);
         // Only what is new counts for the checks, not a link that is met again.
         if pages >= MIN_HOST_PAGES
             && !self.frontier.knows(url.as_str())?
-            && let Some(why) = self.patterns.leaves_out(&url, pages)
+            && let Some(why) = self.patterns.leaves_out(url, pages)
         {
-            self.frontier.mark(&url)?;
+            self.frontier.mark(url)?;
             self.committer.skip(url.as_str(), "dust-rule", &why)?;
-            return Ok(None);
+            return Ok(false);
         }
-        if self.left_to_feed(&url, depth)? {
-            return Ok(None);
-        }
-        Ok(Some(self.frontier.push(entry(url))?))
+        Ok(!self.left_to_feed(url, depth)?)
     }
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in

@@ -336,6 +336,20 @@ pub(crate) struct Settings {
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) give_up_after: Option<u32>,
+    /// URLs of one host that may wait; further links are found again once its queue is empty [default: 100000]
+    #[arg(
+        long,
+        env = "HAPAX_MAX_QUEUED_PER_HOST",
+        value_name = "N",
+        hide_short_help = true,
+        help_heading = "Defences"
+    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_queued_per_host: Option<u64>,
+    /// Bytes of all URLs that may wait; further links are found again later [default: 16GiB]
+    #[arg(long, env = "HAPAX_MAX_QUEUE", value_name = "SIZE", value_parser = check_size, hide_short_help = true, help_heading = "Defences")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_queue: Option<String>,
     /// A host whose robots.txt asks for a longer pause is left out [default: 30s]
     #[arg(long, env = "HAPAX_MAX_CRAWL_DELAY", value_name = "TIME", value_parser = check_duration, hide_short_help = true, help_heading = "Defences")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -505,6 +519,8 @@ impl Settings {
             breaker_after: self.breaker_after.or(other.breaker_after),
             breaker_wait: self.breaker_wait.or(other.breaker_wait),
             give_up_after: self.give_up_after.or(other.give_up_after),
+            max_queued_per_host: self.max_queued_per_host.or(other.max_queued_per_host),
+            max_queue: self.max_queue.or(other.max_queue),
             max_crawl_delay: self.max_crawl_delay.or(other.max_crawl_delay),
             max_retry_after: self.max_retry_after.or(other.max_retry_after),
             url_years: self.url_years.or(other.url_years),

@@ -70,6 +70,8 @@ pub(crate) struct Counters {
     pub(crate) next: u64,
     /// How many of the URL table's keys stand for refusals.
     pub(crate) refused: u64,
+    /// Bytes of the URLs that wait.
+    pub(crate) queue_bytes: u64,
 }
 
 /// How many URLs of each class.
@@ -399,6 +401,7 @@ impl Disk {
                 meta.insert(NEXT, counters.next.to_le_bytes().as_slice())?;
                 meta.insert(COUNTED, counters.next.to_le_bytes().as_slice())?;
                 meta.insert("refused", counters.refused.to_le_bytes().as_slice())?;
+                meta.insert("queue_bytes", counters.queue_bytes.to_le_bytes().as_slice())?;
             }
             Ok(())
         })

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::address::{Address, network};
+use crate::bounds::{Pushed, UNCOUNTED_BYTES, bytes_of, is_full};
 use crate::disk::{Batch, Counters, Disk, UrlState};
 use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 use crate::error::{Error, Result};
@@ -70,6 +71,12 @@ impl DiskFrontier {
             let bytes = disk.meta(name)?.and_then(|v| v.try_into().ok());
             Ok(bytes.map_or(0, u64::from_le_bytes))
         };
+        let queued: u64 = per_host.values().flatten().sum();
+        let queue_bytes = match disk.meta("queue_bytes")? {
+            Some(_) if queued > 0 => stored("queue_bytes")?,
+            // Nothing waits, or a version before did not count them.
+            _ => queued * UNCOUNTED_BYTES,
+        };
         let state = State {
             seen: Seen::new(disk.url_count()?, stored("refused")?),
             hosts: Vec::new(),
@@ -82,7 +89,8 @@ impl DiskFrontier {
             committing: None,
             commits_done: 0,
             failed: false,
-            queued: per_host.values().flatten().sum(),
+            queued,
+            queue_bytes,
             held_bytes: 0,
             deferred: 0,
             next_sequence: next,
@@ -148,6 +156,7 @@ impl DiskFrontier {
         let sequence = sequence(class, state.next_sequence);
         state.next_sequence += 1;
         state.queued += 1;
+        state.queue_bytes += bytes_of(&entry);
         // A probe that a kill lost may be pushed again.
         if !probe {
             state.batch.states.insert(key, UrlState::Queued);
@@ -260,6 +269,22 @@ impl Frontier for DiskFrontier {
         state.seen.insert(key);
         self.enqueue(&mut state, key, entry);
         Ok(true)
+    }
+
+    fn push_link(&self, entry: Entry) -> Result<Pushed> {
+        let mut state = self.usable()?;
+        let key = url_key(entry.url.as_str());
+        if self.is_known(&mut state, key)? {
+            return Ok(Pushed::Known);
+        }
+        let host = state.by_name.get(&host_key(&entry.url)).and_then(|&at| state.hosts.get(at));
+        let waiting = host.map_or(0, |host| host.queued);
+        if is_full(&self.options, &entry, waiting, state.queue_bytes) {
+            return Ok(Pushed::Full);
+        }
+        state.seen.insert(key);
+        self.enqueue(&mut state, key, entry);
+        Ok(Pushed::New)
     }
 
     fn push_again(&self, entry: Entry) -> Result<bool> {
@@ -430,6 +455,10 @@ impl Frontier for DiskFrontier {
     fn finish(&self, lease: &Lease) {
         let mut state = self.lock();
         state.queued = state.queued.saturating_sub(1);
+        state.queue_bytes = match state.queued {
+            0 => 0,
+            _ => state.queue_bytes.saturating_sub(bytes_of(&lease.entry)),
+        };
         state.batch.states.insert(url_key(lease.entry.url.as_str()), UrlState::Done);
         state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
         let Some(&index) = state.by_name.get(&lease.host) else { return };
@@ -521,7 +550,14 @@ impl Frontier for DiskFrontier {
             state.seen.begin_commit();
             let batch = Arc::new(std::mem::take(&mut state.batch));
             state.committing = Some(Arc::clone(&batch));
-            (batch, Counters { next: state.next_sequence, refused: state.seen.refused() })
+            (
+                batch,
+                Counters {
+                    next: state.next_sequence,
+                    refused: state.seen.refused(),
+                    queue_bytes: state.queue_bytes,
+                },
+            )
         };
         let written = self.disk.commit(&batch, counters, payload);
         let mut state = self.lock();

@@ -116,6 +116,11 @@ pub struct Options {
     /// After so many failures in a row a host is given up for this run; of an address that answers
     /// nobody as often, every host that fails once more. Default 8.
     pub give_up_after: u32,
+    /// So many links of one host may wait; further ones are not queued
+    /// ([`Frontier::push_link`](crate::Frontier::push_link)). Default 100,000.
+    pub max_queued_per_host: u64,
+    /// So many bytes of links of all hosts may wait: each counts its URL and 64 bytes. Default 16 GiB.
+    pub max_queue_bytes: u64,
 }
 
 impl Default for Options {
@@ -128,6 +133,8 @@ impl Default for Options {
             breaker_after: 5,
             breaker_wait: Duration::from_secs(10),
             give_up_after: 8,
+            max_queued_per_host: 100_000,
+            max_queue_bytes: 16 << 30,
         }
     }
 }

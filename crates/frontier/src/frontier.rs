@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
+use crate::bounds::Pushed;
 use crate::entry::{Counts, Entry, HostState, Lease, Next};
 use crate::error::Result;
 
@@ -41,6 +42,17 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// From the file.
     fn push(&self, entry: Entry) -> Result<bool>;
+
+    /// Queues a link unless it was ever seen, within
+    /// [`Options::max_queued_per_host`](crate::Options::max_queued_per_host) and
+    /// [`Options::max_queue_bytes`](crate::Options::max_queue_bytes). A frontier without such limits
+    /// queues it as [`push`](Self::push) does.
+    ///
+    /// # Errors
+    /// From the file.
+    fn push_link(&self, entry: Entry) -> Result<Pushed> {
+        Ok(if self.push(entry)? { Pushed::New } else { Pushed::Known })
+    }
 
     /// Queues a URL though it was seen, to look at it again; not if it is queued now.
     ///

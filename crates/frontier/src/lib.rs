@@ -13,6 +13,7 @@ What a crawler fetches next.
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod address;
+mod bounds;
 mod clock;
 mod disk;
 mod disk_frontier;
@@ -28,6 +29,7 @@ mod scope;
 mod seen;
 
 pub use address::network;
+pub use bounds::Pushed;
 pub use disk_frontier::DiskFrontier;
 pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
 pub use error::{Error, Result};

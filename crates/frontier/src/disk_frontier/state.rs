@@ -30,6 +30,8 @@ pub(super) struct State {
     /// A commit failed, and its batch with it.
     pub(super) failed: bool,
     pub(super) queued: u64,
+    /// Bytes of the URLs that wait, those in flight among them.
+    pub(super) queue_bytes: u64,
     /// Bytes of the URLs of all hosts that wait in memory.
     pub(super) held_bytes: usize,
     pub(super) deferred: u64,

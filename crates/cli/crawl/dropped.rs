@@ -1,0 +1,376 @@
+//! Links that found no place in the queue (`--max-queued-per-host`, `--max-queue`), and how they come back:
+//! once the queue of their host is empty, its archived pages are read again for links.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use hapax_extract::Document;
+use hapax_fetch::Response;
+use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
+use hapax_frontier::{Entry, Frontier, Pushed, host_key};
+use url::Url;
+
+use super::fetch::VALIDATORS;
+use super::page::read_response;
+use super::texts::MAX_RECORD;
+use super::writer::Writer;
+
+/// Under this name the frontier remembers that links to a host were dropped, with the sitemaps that
+/// listed some, one a line.
+const DROPPED: &str = "dropped";
+/// Sitemaps that are remembered of a host.
+const MAX_SITEMAPS: usize = 1_000;
+/// Hosts with a line of their own in skipped.jsonl; those beyond are counted in one line.
+const MAX_HOSTS: usize = 10_000;
+/// The archive is read again at most this often while other hosts have work.
+const READ_EVERY: Duration = Duration::from_secs(30);
+
+/// What was dropped of one host.
+#[derive(Debug, Default)]
+struct Host {
+    /// In this run.
+    links: u64,
+    first: Option<Url>,
+    /// Links wait to be found again.
+    pending: bool,
+    /// They cannot be in this run: there is no archive, or the last reading found no place for any.
+    stuck: bool,
+    sitemaps: BTreeSet<String>,
+    /// Links that the reading under way has queued.
+    queued: u64,
+}
+
+/// The links that were dropped, by host.
+#[derive(Debug, Default)]
+pub(super) struct Dropped {
+    hosts: BTreeMap<String, Host>,
+    read: Option<Instant>,
+}
+
+impl Dropped {
+    /// What earlier runs dropped and did not find again.
+    pub(super) fn read(frontier: &dyn Frontier) -> Result<Self> {
+        let mut dropped = Self::default();
+        frontier.notes(DROPPED, &mut |host, note| {
+            if let Ok(note) = std::str::from_utf8(note)
+                && let Some(sitemaps) = note.strip_prefix(MARK)
+            {
+                let sitemaps = sitemaps.lines().map(str::to_owned).collect();
+                let host_of = Host { pending: true, sitemaps, ..Host::default() };
+                dropped.hosts.insert(host.to_owned(), host_of);
+            }
+        })?;
+        Ok(dropped)
+    }
+
+    /// Hosts of which links are missing.
+    fn pending(&self) -> u64 {
+        self.hosts.values().filter(|host| host.pending).count() as u64
+    }
+
+    /// Those of them for which something can be done in this run.
+    fn hopeful(&self) -> u64 {
+        self.hosts.values().filter(|host| host.pending && !host.stuck).count() as u64
+    }
+}
+
+/// The first line of a note: an empty note says that nothing is missing.
+const MARK: &str = "1\n";
+
+/// A page of the archive, until the record behind it says how deep it was.
+struct Archived {
+    url: Url,
+    document: Document,
+    depth: Option<u16>,
+}
+
+impl Writer {
+    /// Queues what the rules admit; what finds no place is counted and found again later.
+    pub(super) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<bool> {
+        let (url, host) = (entry.url.clone(), host_key(&entry.url));
+        match self.frontier.push_link(entry)? {
+            Pushed::Known => Ok(false),
+            Pushed::New => {
+                if let Some(host) = self.dropped.hosts.get_mut(&host) {
+                    host.queued += 1;
+                }
+                Ok(true)
+            }
+            Pushed::Full => {
+                self.drop_link(url, &host, sitemap);
+                Ok(false)
+            }
+        }
+    }
+
+    fn drop_link(&mut self, url: Url, name: &str, sitemap: Option<&Url>) {
+        let host = self.dropped.hosts.entry(name.to_owned()).or_default();
+        if host.links == 0 {
+            tracing::warn!("{name}: its queue is full, further links wait until it is empty");
+        }
+        host.links += 1;
+        host.first.get_or_insert(url);
+        let mut fresh = !std::mem::replace(&mut host.pending, true);
+        if let Some(sitemap) = sitemap
+            && host.sitemaps.len() < MAX_SITEMAPS
+        {
+            fresh |= host.sitemaps.insert(sitemap.to_string());
+        }
+        if fresh {
+            let sitemaps: Vec<&str> = host.sitemaps.iter().map(String::as_str).collect();
+            let note = format!("{MARK}{}", sitemaps.join("\n"));
+            self.frontier.note(name, DROPPED, note.into_bytes());
+            self.tell_dropped();
+        }
+    }
+
+    fn tell_dropped(&self) {
+        self.stats.dropped_hosts.store(self.dropped.pending(), Relaxed);
+        self.control.rereads.store(self.dropped.hopeful(), Relaxed);
+    }
+
+    /// At the start of a run: what earlier runs dropped.
+    pub(super) fn remember_dropped(&mut self) -> Result<()> {
+        self.dropped = Dropped::read(&*self.frontier)?;
+        self.tell_dropped();
+        Ok(())
+    }
+
+    /// A recrawl requests every page, so it meets all links again. Pages whose links were dropped must
+    /// come whole: the answer "not modified" has none.
+    pub(super) fn request_dropped(&mut self) -> Result<()> {
+        let hosts: BTreeSet<String> = std::mem::take(&mut self.dropped.hosts).into_keys().collect();
+        if hosts.is_empty() {
+            return Ok(());
+        }
+        for record in self.committer.store().snapshot().records() {
+            let record = record?;
+            let Ok(key) = std::str::from_utf8(&record.key) else { continue };
+            if Url::parse(key).is_ok_and(|url| hosts.contains(&host_key(&url))) {
+                self.frontier.note(key, VALIDATORS, Vec::new());
+            }
+        }
+        for host in hosts {
+            self.frontier.note(&host, DROPPED, Vec::new());
+        }
+        self.tell_dropped();
+        Ok(())
+    }
+
+    /// Reads the archived pages of hosts with dropped links and an empty queue again. Whether anything was
+    /// done. `idle`: nothing else is left to do.
+    pub(super) fn read_again(&mut self, idle: bool) -> Result<bool> {
+        let early = self.dropped.read.is_some_and(|read| read.elapsed() < READ_EVERY);
+        if self.dropped.hopeful() == 0 || (early && !idle) {
+            return Ok(false);
+        }
+        let is_empty = |name: &str| {
+            self.frontier.host(name).is_none_or(|host| host.queued == 0 || (idle && host.given_up))
+        };
+        let ready: BTreeSet<String> = self
+            .dropped
+            .hosts
+            .iter()
+            .filter(|(name, host)| host.pending && !host.stuck && is_empty(name))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if ready.is_empty() {
+            return Ok(false);
+        }
+        self.dropped.read = Some(Instant::now());
+        self.committer.commit(false)?;
+        let archived = self.archives()?;
+        for name in &ready {
+            self.begin_reading(name, !archived.is_empty())?;
+        }
+        let mut whole = true;
+        for path in archived {
+            whole = whole && self.read_archive(&path, &ready)?;
+        }
+        let queued = |name: &String| self.dropped.hosts.get(name).map_or(0, |host| host.queued);
+        // It would not end: the same pages would be read for the same links.
+        let in_vain = idle && whole && ready.iter().map(queued).sum::<u64>() == 0;
+        for name in &ready {
+            let Some(host) = self.dropped.hosts.get_mut(name) else { continue };
+            if !whole {
+                // The next run reads again.
+                host.pending = true;
+                self.frontier.note(name, DROPPED, MARK.as_bytes().to_vec());
+            }
+            host.stuck |= in_vain && host.pending;
+        }
+        self.committer.commit(false)?;
+        self.tell_dropped();
+        Ok(true)
+    }
+
+    /// Nothing of the host is missing from here on, but what is dropped again. Its sitemaps are requested
+    /// again; without an archive all else waits for a recrawl.
+    fn begin_reading(&mut self, name: &str, has_archive: bool) -> Result<()> {
+        let Some(host) = self.dropped.hosts.get_mut(name) else { return Ok(()) };
+        host.queued = 0;
+        if !has_archive {
+            host.stuck = true;
+            return Ok(());
+        }
+        host.pending = false;
+        let sitemaps = std::mem::take(&mut host.sitemaps);
+        self.frontier.note(name, DROPPED, Vec::new());
+        for sitemap in sitemaps {
+            if let Ok(sitemap) = Url::parse(&sitemap)
+                && self.sitemap_again(&sitemap)?
+                && let Some(host) = self.dropped.hosts.get_mut(name)
+            {
+                host.queued += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of the archive, in the order in which they were written.
+    fn archives(&self) -> Result<Vec<PathBuf>> {
+        if !self.archive {
+            return Ok(Vec::new());
+        }
+        let folder = self.root.join("pages");
+        let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;
+        let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
+        files.sort();
+        Ok(files)
+    }
+
+    /// Whether it came to the end: a run that is told to stop does not.
+    fn read_archive(&mut self, path: &Path, hosts: &BTreeSet<String>) -> Result<bool> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        let mut records =
+            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
+        let mut page: Option<Archived> = None;
+        // A damaged record ends the file; `crawl check` names it.
+        while let Ok(Some(record)) = records.next_record() {
+            if self.control.stops.load(Relaxed) {
+                return Ok(false);
+            }
+            let target = record.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
+            let Some(url) = target else { continue };
+            if let Some(page) = page.as_mut().filter(|page| page.url == url)
+                && record.header("warc-type") == Some("metadata")
+            {
+                page.depth = depth_of(&record);
+                continue;
+            }
+            if record.header("warc-type") == Some("request") {
+                continue;
+            }
+            if let Some(page) = page.take() {
+                self.follow_archived(page)?;
+            }
+            if hosts.contains(&host_key(&url)) && holds_page(&record) {
+                page = self.archived_page(&record, url);
+            }
+        }
+        page.map_or(Ok(()), |page| self.follow_archived(page)).map(|()| true)
+    }
+
+    fn archived_page(&self, record: &Record, url: Url) -> Option<Archived> {
+        let (status, headers, raw) = http_parts(&record.block)?;
+        let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
+        let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
+        // By whatever limits it was fetched, it was within them.
+        let limits = hapax_fetch::Limits {
+            max_body: MAX_RECORD as usize,
+            max_ratio: usize::MAX,
+            ..hapax_fetch::Limits::default()
+        };
+        let encoding = encoding.unwrap_or_default();
+        let body = hapax_fetch::decode_body_within(raw, &encoding, &limits).ok()?;
+        let response = Response::stored(url.clone(), status, headers, body.into());
+        let document = read_response(&url, &response, &self.page_limits, false).ok()?;
+        Some(Archived { url, document, depth: None })
+    }
+
+    /// The links of a page, as when it was fetched.
+    fn follow_archived(&mut self, page: Archived) -> Result<()> {
+        if page.document.robots.nofollow {
+            return Ok(());
+        }
+        let depth = match page.depth {
+            Some(depth) => depth,
+            None => self.committer.depth_of(page.url.as_str())?,
+        };
+        for link in page.document.links.iter().filter(|link| !link.nofollow) {
+            self.push(&link.url, depth.saturating_add(1), 0)?;
+        }
+        if let Some(next) = &page.document.refresh {
+            self.push(next, depth.saturating_add(1), 0)?;
+        }
+        Ok(())
+    }
+
+    /// One line a host whose links were dropped in this run.
+    pub(super) fn log_dropped(&mut self) -> Result<()> {
+        let further = self.dropped.hosts.len().saturating_sub(MAX_HOSTS);
+        if further > 0
+            && let Some(url) = self.dropped.hosts.values().find_map(|host| host.first.clone())
+        {
+            let detail = format!("links to {further} further hosts found a queue full");
+            self.committer.skip(url.as_str(), "queue", &detail)?;
+        }
+        let hosts: Vec<(Url, String)> = self
+            .dropped
+            .hosts
+            .iter()
+            .take(MAX_HOSTS)
+            .filter_map(|(name, host)| {
+                let again = match (host.pending, host.stuck) {
+                    (false, _) => "they were found again",
+                    (true, false) => "they are found again once its queue is empty",
+                    (true, true) => "--recrawl finds them again",
+                };
+                let links = host.links;
+                let detail = format!(
+                    "{links} links to {name} found its queue full (--max-queued-per-host, --max-queue): {again}"
+                );
+                Some((host.first.clone()?, detail))
+            })
+            .collect();
+        for (url, detail) in hosts {
+            self.committer.skip(url.as_str(), "queue", &detail)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a record of our own archive holds a whole page.
+fn holds_page(record: &Record) -> bool {
+    match record.header("warc-type") {
+        Some("response") => true,
+        Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
+        _ => false,
+    }
+}
+
+/// How far from a seed a page was, by the record behind it.
+fn depth_of(record: &Record) -> Option<u16> {
+    let block = String::from_utf8_lossy(&record.block);
+    block.lines().find_map(|line| line.strip_prefix("depth: ")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_can_be_read_again_are_told_from_those_that_cannot() {
+        let mut dropped = Dropped::default();
+        let host = |pending, stuck| Host { pending, stuck, ..Host::default() };
+        dropped.hosts.insert("a".into(), host(true, false));
+        dropped.hosts.insert("b".into(), host(true, true));
+        dropped.hosts.insert("c".into(), host(false, false));
+        assert_eq!((dropped.pending(), dropped.hopeful()), (2, 1));
+    }
+}

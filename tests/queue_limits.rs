@@ -1,0 +1,173 @@
+//! One host cannot fill the disk: links that find no place in the queue are found again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::Write;
+
+use crate::support::{Bench, Page, Server, code, html, prose, text};
+
+/// A start page that links to all other pages.
+fn site(pages: u64, wait: Duration) -> Server {
+    let mut site = HashMap::new();
+    let links: String = (0..pages).map(|at| format!("<a href=/{at}>x</a>")).collect();
+    site.insert("/".to_owned(), html(format!("<p>{}</p>{links}", prose(1_000_000, 8))));
+    for at in 0..pages {
+        site.insert(format!("/{at}"), html(format!("<p>{}</p>", prose(at * 7 + 1, 8))));
+    }
+    Server::slow(site, wait)
+}
+
+fn each_once(server: &Server, pages: usize) {
+    let mut asked = server.asked();
+    let all = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert_eq!((all, asked.len()), (pages, pages), "each page is requested once");
+}
+
+fn queue_lines(bench: &Bench) -> usize {
+    bench.log("skipped.jsonl").iter().filter(|line| line["reason"] == "queue").count()
+}
+
+#[test]
+fn links_beyond_the_limit_are_found_again_in_the_archive_without_a_request() {
+    let server = site(150, Duration::ZERO);
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-queued-per-host", "20"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    each_once(&server, 151);
+    let summary = bench.summary();
+    assert_eq!(summary["complete"], true, "{summary}");
+    assert_eq!(summary["pages"]["indexed"], 151);
+    assert_eq!(queue_lines(&bench), 1, "one line a host and run");
+    let line =
+        bench.log("skipped.jsonl").into_iter().find(|line| line["reason"] == "queue").unwrap();
+    assert!(
+        line["detail"].as_str().unwrap().contains(&format!("127.0.0.1:{}", server.port)),
+        "{line}"
+    );
+}
+
+#[test]
+fn so_are_those_beyond_the_bytes_of_all_queues() {
+    let servers = [site(60, Duration::ZERO), site(60, Duration::ZERO)];
+    let bench = Bench::new();
+    let seeds = [servers[0].url("/"), servers[1].url("/")];
+    let output = bench.crawl(&seeds, &["--max-queue", "2KiB"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    servers.iter().for_each(|server| each_once(server, 61));
+    assert_eq!(bench.summary()["complete"], true);
+}
+
+#[test]
+fn a_killed_crawl_still_finds_the_links_that_it_had_dropped() {
+    let server = site(200, Duration::from_millis(30));
+    let bench = Bench::new();
+    let flags = ["--max-queued-per-host", "10"];
+    for kill_after in [3, 60, 110] {
+        let mut child = bench.spawn(&[server.url("/")], &flags);
+        server.wait_for(kill_after);
+        // The group with the start page is committed.
+        std::thread::sleep(Duration::from_millis(1_300));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_ne!(bench.summary()["complete"], true);
+    }
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
+    let mut asked = server.asked();
+    asked.sort();
+    asked.dedup();
+    assert_eq!(asked.len(), 201);
+    assert_eq!(
+        (&bench.summary()["complete"], &bench.summary()["pages"]["indexed"]),
+        (&true.into(), &201.into())
+    );
+}
+
+#[test]
+fn without_an_archive_the_crawl_is_not_complete_and_a_recrawl_finds_them() {
+    let server = site(30, Duration::ZERO);
+    let bench = Bench::new();
+    let flags = ["--no-warc", "--max-queued-per-host", "20"];
+    for _ in 0..2 {
+        let output = bench.crawl(&[server.url("/")], &flags);
+        assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+        let summary = bench.summary();
+        assert_eq!(summary["complete"], false, "{summary}");
+        assert!(text(&output.stdout).contains("--recrawl"), "{}", text(&output.stdout));
+    }
+    assert!(server.asked().len() < 31);
+    let output = bench
+        .crawl(&[server.url("/")], &["--no-warc", "--recrawl", "--max-queued-per-host", "1000"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert_eq!(bench.summary()["pages"]["indexed"], 31);
+    assert_eq!(bench.summary()["complete"], true);
+}
+
+#[test]
+fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
+    let pages = 40u64;
+    let mut site = HashMap::new();
+    site.insert("/".to_owned(), html(format!("<p>{}</p>", prose(5, 8))));
+    for at in 0..pages {
+        site.insert(format!("/{at}"), html(format!("<p>{}</p>", prose(at * 9 + 11, 8))));
+    }
+    let listing = Arc::new(std::sync::Mutex::new(String::new()));
+    let server = {
+        let listing = Arc::clone(&listing);
+        Server::answering(
+            Arc::new(move |path, _| match path {
+                "/sitemap.xml" => Page {
+                    status: "200 OK",
+                    headers: "Content-Type: application/xml\r\n".into(),
+                    body: listing.lock().unwrap().clone().into_bytes(),
+                },
+                path => site.get(path).cloned().unwrap_or_else(crate::support::missing),
+            }),
+            Duration::ZERO,
+        )
+    };
+    let urls: String = (0..pages)
+        .map(|at| format!("<url><loc>{}</loc></url>", server.url(&format!("/{at}"))))
+        .collect();
+    *listing.lock().unwrap() =
+        format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>");
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-queued-per-host", "10"])), 0);
+    each_once(&server, 41);
+}
+
+/// The audit's case: gzipped pages of very many long links that lead nowhere new but to more of them.
+#[test]
+fn a_host_of_endless_links_does_not_fill_the_frontier() {
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let seed = path.len() as u64 * 31 + path.bytes().map(u64::from).sum::<u64>();
+            let links: String = (0..9_990)
+                .map(|at| format!("<a href='/{seed}-{at}-{}'>x</a>", "y".repeat(380)))
+                .collect();
+            let mut gz = GzEncoder::new(Vec::new(), Compression::fast());
+            gz.write_all(format!("<p>{}</p>{links}", prose(seed, 8)).as_bytes()).unwrap();
+            Page {
+                status: "200 OK",
+                headers: "Content-Type: text/html\r\nContent-Encoding: gzip\r\n".into(),
+                body: gz.finish().unwrap(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(
+        &[server.url("/")],
+        &["--max-pages", "8", "--max-queued-per-host", "2000", "--max-ratio", "1000"],
+    );
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    let frontier = std::fs::metadata(bench.data().join("frontier/frontier.redb")).unwrap().len();
+    assert!(frontier < 12 << 20, "{frontier} bytes");
+    assert_eq!(bench.summary()["complete"], false);
+    assert!(bench.summary()["queued_urls"].as_u64().unwrap() <= 2_000);
+}
