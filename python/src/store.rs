@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use hapax_dedup::{Document, Error, Fingerprint, MAX_KEY, Options, Policy, Store};
+use hapax_dedup::{Document, Error, Fingerprint, MAX_KEY, Options, Policy, Store, Verdict};
 use hapax_extract::Recipe;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -98,6 +98,32 @@ impl Read<'_> {
         };
         page.evidence.document(key, address.url(page.url.as_ref()), time)
     }
+
+    /// The digest by which stores of versions before 0.2 know the text.
+    fn former_digest(&self) -> Option<[u8; 16]> {
+        let page: &Page = match self {
+            Self::Fingerprint(_) => return None,
+            Self::Own(page) => page,
+            Self::Given(page) => page,
+        };
+        page.evidence.basis.features.former_digest
+    }
+}
+
+/// Offers a document, which may equal one of a version before by its former digest alone.
+fn offer_to(
+    store: &Store,
+    document: &Document<'_>,
+    former: Option<[u8; 16]>,
+) -> hapax_dedup::Result<Verdict> {
+    if let Some(former) = former
+        && store.id_of(document.key)?.is_none()
+        && let Some(of) = store.equal_by_former_digest(document, former)?.first()
+    {
+        let id = store.insert(document, Some(of.id))?;
+        return Ok(Verdict::Duplicate { id, of: *of });
+    }
+    store.offer(document)
 }
 
 /// Where a document stands.
@@ -166,8 +192,13 @@ impl PyStore {
             // A product's recipe by its short name is stored under its whole one.
             let recipe = recipe.unwrap_or_else(|| Recipe::default().name().to_owned());
             let recipe = Recipe::parse(&recipe).map_or(recipe, |known| known.name().to_owned());
-            let options =
-                Options { policy, recipe: recipe.clone(), keep_duplicates, ..Options::default() };
+            let options = Options {
+                policy,
+                recipe: recipe.clone(),
+                keep_duplicates,
+                strong_digests: true,
+                ..Options::default()
+            };
             let store = match path {
                 Some(path) => Store::open(path, options)?,
                 None => Store::in_memory(options)?,
@@ -224,7 +255,8 @@ impl PyStore {
         detached(py, || {
             let address = Address::of(url, key.bytes());
             let read = offer.read(self, address.url(None))?;
-            Ok(store.offer(&read.document(key.bytes(), &address, time))?.into())
+            let document = read.document(key.bytes(), &address, time);
+            Ok(offer_to(&store, &document, read.former_digest())?.into())
         })
     }
 
@@ -286,7 +318,14 @@ impl PyStore {
         detached(py, || {
             let address = Address::of(url, key.as_bytes());
             let read = offer.read(self, address.url(None))?;
-            let found = store.matches(&read.document(key.as_bytes(), &address, 0))?;
+            let document = read.document(key.as_bytes(), &address, 0);
+            let mut found = store.matches(&document)?;
+            if let Some(former) = read.former_digest() {
+                let equal = store.equal_by_former_digest(&document, former)?;
+                found.retain(|near| equal.iter().all(|other| other.id != near.id));
+                found.extend(equal);
+                found.sort_by(|a, b| a.best_first(b).then(a.id.cmp(&b.id)));
+            }
             Ok(found.into_iter().map(PyNeighbour::from).collect())
         })
     }

@@ -89,22 +89,23 @@ struct Archived {
 }
 
 impl Writer {
-    /// Queues what the rules admit; what finds no place is counted and found again later.
-    pub(super) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<bool> {
+    /// Queues a link that the rules admit, unless something else speaks against it. One that finds no place
+    /// is counted and found again later.
+    pub(super) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
+        if !self.may_queue(&entry.url, entry.depth)? {
+            return Ok(());
+        }
         let (url, host) = (entry.url.clone(), host_key(&entry.url));
         match self.frontier.push_link(entry)? {
-            Pushed::Known => Ok(false),
+            Pushed::Known => {}
             Pushed::New => {
                 if let Some(host) = self.dropped.hosts.get_mut(&host) {
                     host.queued += 1;
                 }
-                Ok(true)
             }
-            Pushed::Full => {
-                self.drop_link(url, &host, sitemap);
-                Ok(false)
-            }
+            Pushed::Full => self.drop_link(url, &host, sitemap),
         }
+        Ok(())
     }
 
     fn drop_link(&mut self, url: Url, name: &str, sitemap: Option<&Url>) {

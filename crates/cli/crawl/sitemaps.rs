@@ -68,9 +68,8 @@ impl Writer {
             match self.rules.admit(&page.url, 1) {
                 None => {}
                 Some(Ok(url)) => {
-                    if self.may_queue(&url, 1)? {
-                        self.queue_link(Entry { recent, ..Entry::page(url, 1) }, Some(&from.url))?;
-                    }
+                    let entry = Entry { recent, ..Entry::page(url, 1) };
+                    self.queue_link(entry, Some(&from.url))?;
                 }
                 Some(Err(refusal)) => refused.add(self, refusal)?,
             }

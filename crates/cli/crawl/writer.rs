@@ -486,10 +486,7 @@ impl Writer {
             None => Ok(()),
             Some(Ok(url)) => {
                 let entry = |url| Entry { hops, ..Entry::page(url, depth) };
-                if self.may_queue(&url, depth)? {
-                    self.queue_link(entry(url), None)?;
-                }
-                Ok(())
+                self.queue_link(entry(url), None)
             }
             Some(Err(refusal)) => self.refuse(&refusal).map(drop),
         }
