@@ -170,7 +170,8 @@ impl Writer {
             return Ok(false);
         }
         let is_empty = |name: &str| {
-            self.frontier.host(name).is_none_or(|host| host.queued == 0 || (idle && host.given_up))
+            // What is deferred waits for the next run.
+            idle || self.frontier.host(name).is_none_or(|host| host.queued == 0)
         };
         let ready: BTreeSet<String> = self
             .dropped
