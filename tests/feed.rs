@@ -214,7 +214,7 @@ fn kept_of(bench: &Bench, server: &Server) -> usize {
 /// The audit's feed: 300 true claims about the attacker's pages, 25 lies about another host's.
 #[test]
 fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
-    let (attacker, victim) = (articles(10_000, 60, 5), articles(50_000, 25, 0));
+    let (attacker, victim) = (articles(10_000, 60, 5), articles(50_000, 25, 1));
     let mut claims = Vec::new();
     for at in 0..60 {
         for copy in 0..5 {
@@ -226,6 +226,8 @@ fn lies_about_one_host_are_found_however_many_claims_about_another_are_true() {
     }
     for at in 0..25 {
         claims.push((victim.url(&format!("/a/{at}")), attacker.url("/a/0")));
+        // True ones about the victim, which must not lend their trust to the lies.
+        claims.push((victim.url(&format!("/copy/0/{at}")), victim.url(&format!("/a/{at}"))));
     }
     let bench = Bench::new();
     let feed = bench.path("mostly-true.feed.gz");

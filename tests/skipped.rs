@@ -9,7 +9,12 @@ use crate::fetching::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 /// What no server on loopback can bring about in one crawl, and the test that has it.
-const ELSEWHERE: [(&str, &str, &str); 5] = [
+const ELSEWHERE: [(&str, &str, &str); 6] = [
+    (
+        "queue",
+        "tests/queue_limits.rs",
+        "links_beyond_the_limit_are_found_again_in_the_archive_without_a_request",
+    ),
     // Of archives alone.
     (
         "revisit",

@@ -1,7 +1,7 @@
 //! Links that found no place in the queue (`--max-queued-per-host`, `--max-queue`), and how they come back:
 //! once the queue of their host is empty, its archived pages are read again for links.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,6 +12,7 @@ use hapax_extract::Document;
 use hapax_fetch::Response;
 use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
 use hapax_frontier::{Entry, Frontier, Pushed, host_key};
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::fetch::VALIDATORS;
@@ -19,15 +20,50 @@ use super::page::read_response;
 use super::texts::MAX_RECORD;
 use super::writer::Writer;
 
-/// Under this name the frontier remembers that links to a host were dropped, with the sitemaps that
-/// listed some, one a line.
+/// Under this name the frontier remembers that links to a host were dropped, and where they stood.
 const DROPPED: &str = "dropped";
 /// Sitemaps that are remembered of a host.
 const MAX_SITEMAPS: usize = 1_000;
+/// Hosts whose pages had dropped links to one host; beyond them the whole archive is read.
+const MAX_SOURCES: usize = 100;
 /// Hosts with a line of their own in skipped.jsonl; those beyond are counted in one line.
 const MAX_HOSTS: usize = 10_000;
 /// The archive is read again at most this often while other hosts have work.
 const READ_EVERY: Duration = Duration::from_secs(30);
+
+/// Where the dropped links to a host stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Sources {
+    /// Hosts of pages that are archived.
+    hosts: BTreeSet<String>,
+    /// There were more of them.
+    all: bool,
+    sitemaps: BTreeSet<String>,
+    /// Some stood on pages that are not archived: `noindex`, `--links-only`.
+    unarchived: bool,
+}
+
+impl Sources {
+    fn add_host(&mut self, host: &str) -> bool {
+        if self.all || self.hosts.contains(host) {
+            return false;
+        }
+        self.all = self.hosts.len() >= MAX_SOURCES;
+        self.all || self.hosts.insert(host.to_owned())
+    }
+
+    fn add_sitemap(&mut self, sitemap: &Url) -> bool {
+        self.sitemaps.len() < MAX_SITEMAPS && self.sitemaps.insert(sitemap.to_string())
+    }
+}
+
+/// The page whose links are queued now.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) host: String,
+    pub(super) archived: bool,
+}
 
 /// What was dropped of one host.
 #[derive(Debug, Default)]
@@ -37,9 +73,9 @@ struct Host {
     first: Option<Url>,
     /// Links wait to be found again.
     pending: bool,
+    sources: Sources,
     /// They cannot be in this run: there is no archive, or the last reading found no place for any.
     stuck: bool,
-    sitemaps: BTreeSet<String>,
     /// Links that the reading under way has queued.
     queued: u64,
 }
@@ -48,6 +84,8 @@ struct Host {
 #[derive(Debug, Default)]
 pub(super) struct Dropped {
     hosts: BTreeMap<String, Host>,
+    /// Where the links come from that are queued now; `None` for what is no link of a page.
+    pub(super) source: Option<Source>,
     read: Option<Instant>,
 }
 
@@ -56,12 +94,10 @@ impl Dropped {
     pub(super) fn read(frontier: &dyn Frontier) -> Result<Self> {
         let mut dropped = Self::default();
         frontier.notes(DROPPED, &mut |host, note| {
-            if let Ok(note) = std::str::from_utf8(note)
-                && let Some(sitemaps) = note.strip_prefix(MARK)
-            {
-                let sitemaps = sitemaps.lines().map(str::to_owned).collect();
-                let host_of = Host { pending: true, sitemaps, ..Host::default() };
-                dropped.hosts.insert(host.to_owned(), host_of);
+            // An empty note says that nothing is missing.
+            if let Ok(sources) = serde_json::from_slice(note) {
+                let dropped_of = Host { pending: true, sources, ..Host::default() };
+                dropped.hosts.insert(host.to_owned(), dropped_of);
             }
         })?;
         Ok(dropped)
@@ -78,8 +114,10 @@ impl Dropped {
     }
 }
 
-/// The first line of a note: an empty note says that nothing is missing.
-const MARK: &str = "1\n";
+/// Pages whose body another record holds: their addresses, by that of the other page.
+type Copies = HashMap<String, Vec<Url>>;
+/// So many of them are remembered while the archive is read.
+const MAX_COPIES: usize = 100_000;
 
 /// A page of the archive, until the record behind it says how deep it was.
 struct Archived {
@@ -116,15 +154,14 @@ impl Writer {
         host.links += 1;
         host.first.get_or_insert(url);
         let mut fresh = !std::mem::replace(&mut host.pending, true);
-        if let Some(sitemap) = sitemap
-            && host.sitemaps.len() < MAX_SITEMAPS
-        {
-            fresh |= host.sitemaps.insert(sitemap.to_string());
-        }
+        fresh |= match (sitemap, &self.dropped.source) {
+            (Some(sitemap), _) => host.sources.add_sitemap(sitemap),
+            (None, Some(source)) if source.archived => host.sources.add_host(&source.host),
+            (None, _) => !std::mem::replace(&mut host.sources.unarchived, true),
+        };
         if fresh {
-            let sitemaps: Vec<&str> = host.sitemaps.iter().map(String::as_str).collect();
-            let note = format!("{MARK}{}", sitemaps.join("\n"));
-            self.frontier.note(name, DROPPED, note.into_bytes());
+            let note = serde_json::to_vec(&host.sources).unwrap_or_default();
+            self.frontier.note(name, DROPPED, note);
             self.tell_dropped();
         }
     }
@@ -186,13 +223,18 @@ impl Writer {
         self.dropped.read = Some(Instant::now());
         self.committer.commit(false)?;
         let archived = self.archives()?;
+        let mut sources = Sources::default();
         for name in &ready {
-            self.begin_reading(name, !archived.is_empty())?;
+            self.begin_reading(name, !archived.is_empty(), &mut sources)?;
         }
-        let mut whole = true;
-        for path in archived {
-            whole = whole && self.read_archive(&path, &ready)?;
+        let (mut whole, mut copies) = (true, Copies::new());
+        for path in &archived {
+            whole = whole && self.read_archive(path, &sources, &mut copies)?;
         }
+        for path in archived.iter().filter(|_| !copies.is_empty()) {
+            whole = whole && self.read_copies(path, &copies)?;
+        }
+        self.dropped.source = None;
         let queued = |name: &String| self.dropped.hosts.get(name).map_or(0, |host| host.queued);
         // It would not end: the same pages would be read for the same links.
         let in_vain = idle && whole && ready.iter().map(queued).sum::<u64>() == 0;
@@ -200,8 +242,11 @@ impl Writer {
             let Some(host) = self.dropped.hosts.get_mut(name) else { continue };
             if !whole {
                 // The next run reads again.
-                host.pending = true;
-                self.frontier.note(name, DROPPED, MARK.as_bytes().to_vec());
+                (host.pending, host.sources.all) = (true, true);
+            }
+            if !whole || (host.pending && host.sources.unarchived) {
+                let note = serde_json::to_vec(&host.sources).unwrap_or_default();
+                self.frontier.note(name, DROPPED, note);
             }
             host.stuck |= in_vain && host.pending;
         }
@@ -212,15 +257,25 @@ impl Writer {
 
     /// Nothing of the host is missing from here on, but what is dropped again. Its sitemaps are requested
     /// again; without an archive all else waits for a recrawl.
-    fn begin_reading(&mut self, name: &str, has_archive: bool) -> Result<()> {
+    fn begin_reading(
+        &mut self,
+        name: &str,
+        has_archive: bool,
+        sources: &mut Sources,
+    ) -> Result<()> {
         let Some(host) = self.dropped.hosts.get_mut(name) else { return Ok(()) };
         host.queued = 0;
         if !has_archive {
             host.stuck = true;
             return Ok(());
         }
-        host.pending = false;
-        let sitemaps = std::mem::take(&mut host.sitemaps);
+        let of = std::mem::take(&mut host.sources);
+        // Those on pages that are not archived stay missing until a recrawl.
+        host.sources.unarchived = of.unarchived;
+        (host.pending, host.stuck) = (of.unarchived, of.unarchived);
+        sources.hosts.extend(of.hosts);
+        sources.all |= of.all;
+        let sitemaps = of.sitemaps;
         self.frontier.note(name, DROPPED, Vec::new());
         for sitemap in sitemaps {
             if let Ok(sitemap) = Url::parse(&sitemap)
@@ -247,7 +302,12 @@ impl Writer {
     }
 
     /// Whether it came to the end: a run that is told to stop does not.
-    fn read_archive(&mut self, path: &Path, hosts: &BTreeSet<String>) -> Result<bool> {
+    fn read_archive(
+        &mut self,
+        path: &Path,
+        sources: &Sources,
+        copies: &mut Copies,
+    ) -> Result<bool> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let mut records =
             Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
@@ -271,11 +331,40 @@ impl Writer {
             if let Some(page) = page.take() {
                 self.follow_archived(page)?;
             }
-            if hosts.contains(&host_key(&url)) && holds_page(&record) {
+            let wanted = sources.all || sources.hosts.contains(&host_key(&url));
+            if wanted && holds_page(&record) {
                 page = self.archived_page(&record, url);
+            } else if wanted && let Some(other) = holder_of(&record) {
+                if copies.len() < MAX_COPIES {
+                    copies.entry(other.to_owned()).or_default().push(url);
+                } else {
+                    tracing::warn!(
+                        "{url}: its links are not read again, the archive has too many copies"
+                    );
+                }
             }
         }
         page.map_or(Ok(()), |page| self.follow_archived(page)).map(|()| true)
+    }
+
+    /// Follows the links of pages whose body is that of another page: relative ones lead elsewhere.
+    fn read_copies(&mut self, path: &Path, copies: &Copies) -> Result<bool> {
+        let file = File::open(path).with_context(|| path.display().to_string())?;
+        let mut records =
+            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
+        while let Ok(Some(record)) = records.next_record() {
+            if self.control.stops.load(Relaxed) {
+                return Ok(false);
+            }
+            let target = record.header("warc-target-uri").unwrap_or_default();
+            let Some(urls) = copies.get(target).filter(|_| holds_page(&record)) else { continue };
+            for url in urls {
+                if let Some(page) = self.archived_page(&record, url.clone()) {
+                    self.follow_archived(page)?;
+                }
+            }
+        }
+        Ok(true)
     }
 
     fn archived_page(&self, record: &Record, url: Url) -> Option<Archived> {
@@ -300,6 +389,7 @@ impl Writer {
         if page.document.robots.nofollow {
             return Ok(());
         }
+        self.dropped.source = Some(Source { host: host_key(&page.url), archived: true });
         let depth = match page.depth {
             Some(depth) => depth,
             None => self.committer.depth_of(page.url.as_str())?,
@@ -356,6 +446,15 @@ fn holds_page(record: &Record) -> bool {
     }
 }
 
+/// The address of the page whose record holds the same body as this one, which has none.
+fn holder_of(record: &Record) -> Option<&str> {
+    let same = record.header("warc-type") == Some("revisit")
+        && record
+            .header("warc-profile")
+            .is_some_and(|profile| profile.ends_with("identical-payload-digest"));
+    record.header("warc-refers-to-target-uri").filter(|_| same)
+}
+
 /// How far from a seed a page was, by the record behind it.
 fn depth_of(record: &Record) -> Option<u16> {
     let block = String::from_utf8_lossy(&record.block);
@@ -374,5 +473,20 @@ mod tests {
         dropped.hosts.insert("b".into(), host(true, true));
         dropped.hosts.insert("c".into(), host(false, false));
         assert_eq!((dropped.pending(), dropped.hopeful()), (2, 1));
+    }
+
+    #[test]
+    fn sources_are_remembered_up_to_a_limit_and_read_back() {
+        let mut sources = Sources::default();
+        let url = Url::parse("http://a.example/sitemap.xml").unwrap();
+        assert!(sources.add_host("a.example") && !sources.add_host("a.example"));
+        assert!(sources.add_sitemap(&url) && !sources.add_sitemap(&url));
+        for number in 0..=MAX_SOURCES {
+            sources.add_host(&number.to_string());
+        }
+        assert!(sources.all && sources.hosts.len() == MAX_SOURCES);
+        let note = serde_json::to_vec(&sources).unwrap();
+        assert_eq!(serde_json::from_slice::<Sources>(&note).unwrap(), sources);
+        assert!(serde_json::from_slice::<Sources>(b"").is_err(), "nothing is missing");
     }
 }

@@ -19,10 +19,13 @@ use super::log::Skipped;
 use super::writer::Writer;
 
 /// Under these names the frontier remembers a URL's claim, what was learnt about a feed, and about a feed's
-/// claims on one host (the name is the feed's, a line break, and the host's).
+/// claims on one host (the name is the feed's, the host's, and that of the host of the other pages, each in
+/// a line).
 pub(crate) const CLAIM: &str = "claim";
 pub(crate) const TRUST: &str = "feed";
 const HOST_TRUST: &str = "feed-host";
+/// A URL that was spared and is fetched after all.
+const RELEASED: &str = "feed-released";
 /// One claim in so many is fetched all the same, also of a host with a sample that held.
 const CHECK_EVERY: u64 = 20;
 /// A feed is withdrawn when more than one sampled host in so many had a failed sample,
@@ -58,12 +61,18 @@ impl Trust {
 #[derive(Debug, Default)]
 struct Feed {
     all: Trust,
-    hosts: HashMap<String, Trust>,
+    /// By the host of the claimed URL, then by that of the page that is said to stand for it: true claims
+    /// within one host say nothing about claims that lead to another.
+    hosts: HashMap<String, BTreeMap<String, Trust>>,
 }
 
 impl Feed {
     fn failed_hosts(&self) -> u64 {
-        self.hosts.values().filter(|trust| trust.failed > 0).count() as u64
+        self.hosts.keys().filter(|host| self.has_failed(host)).count() as u64
+    }
+
+    fn has_failed(&self, host: &str) -> bool {
+        self.hosts.get(host).is_some_and(|to| to.values().any(|trust| trust.failed > 0))
     }
 
     fn is_lost(&self) -> bool {
@@ -72,6 +81,14 @@ impl Feed {
         let before = self.hosts.is_empty() && self.all.failed * FAILED_ONE_IN > self.all.checks;
         before || (failed >= FAILED_HOSTS && failed * FAILED_ONE_IN > sampled)
     }
+}
+
+/// A page that was fetched as a sample of a feed's claims: of which host, and leading to which.
+#[derive(Clone, Debug)]
+struct Check {
+    feed: String,
+    host: String,
+    to: String,
 }
 
 /// What a failed sample withdraws.
@@ -114,10 +131,12 @@ impl Feeds {
             feeds.lock().entry(name.to_owned()).or_default().all = all;
         })?;
         frontier.notes(HOST_TRUST, &mut |name, value| {
-            if let Some((feed, host)) = name.split_once('\n') {
+            let mut names = name.split('\n').map(str::to_owned);
+            if let (Some(feed), Some(host), Some(to)) = (names.next(), names.next(), names.next()) {
                 let trust = serde_json::from_slice(value).unwrap_or_default();
                 let mut all = feeds.lock();
-                all.entry(feed.to_owned()).or_default().hosts.insert(host.to_owned(), trust);
+                let hosts = &mut all.entry(feed).or_default().hosts;
+                hosts.entry(host).or_default().insert(to, trust);
             }
         })?;
         Ok(feeds)
@@ -141,8 +160,7 @@ impl Feeds {
         // A note of before 0.2 names no import.
         let taken =
             import.is_none_or(|import| feed.all.imports.iter().any(|known| known == import));
-        let failed = feed.hosts.get(&host_key(url)).is_some_and(|trust| trust.failed > 0);
-        let trusted = taken && !failed && !feed.is_lost();
+        let trusted = taken && !feed.has_failed(&host_key(url)) && !feed.is_lost();
         trusted.then(|| Some(Claim { feed: name.to_owned(), of: Url::parse(of).ok()? }))?
     }
 
@@ -154,24 +172,25 @@ impl Feeds {
         }
         let key = hapax_frontier::url_key(&format!("{} {url}", self.secret)) as u64;
         let feeds = self.lock();
-        let host = feeds.get(&claim.feed).and_then(|feed| feed.hosts.get(&host_key(url)));
-        host.is_some_and(|trust| trust.checks > trust.failed && trust.failed == 0)
+        let hosts = feeds.get(&claim.feed).and_then(|feed| feed.hosts.get(&host_key(url)));
+        let trust = hosts.and_then(|to| to.get(&host_key(&claim.of)));
+        trust.is_some_and(|trust| trust.checks > 0 && trust.failed == 0)
             && !key.is_multiple_of(CHECK_EVERY)
     }
 
     /// A check has ended; what is withdrawn by that.
-    fn checked(&self, frontier: &dyn Frontier, name: &str, host: &str, held: bool) -> Withdrawn {
+    fn checked(&self, frontier: &dyn Frontier, check: &Check, held: bool) -> Withdrawn {
+        let Check { feed: name, host, to } = check;
         let mut feeds = self.lock();
-        let feed = feeds.entry(name.to_owned()).or_default();
-        let was_lost = feed.is_lost();
-        let trust = feed.hosts.entry(host.to_owned()).or_default();
-        let had_failed = trust.failed > 0;
+        let feed = feeds.entry(name.clone()).or_default();
+        let (was_lost, had_failed) = (feed.is_lost(), feed.has_failed(host));
+        let trust = feed.hosts.entry(host.clone()).or_default().entry(to.clone()).or_default();
         for trust in [&mut *trust, &mut feed.all] {
             trust.checks += 1;
             trust.failed += u64::from(!held);
         }
         let note = |trust: &Trust| serde_json::to_vec(trust).unwrap_or_default();
-        frontier.note(&format!("{name}\n{host}"), HOST_TRUST, note(trust));
+        frontier.note(&format!("{name}\n{host}\n{to}"), HOST_TRUST, note(trust));
         frontier.note(name, TRUST, note(&feed.all));
         match (feed.is_lost(), held) {
             (true, _) if !was_lost => Withdrawn::Feed,
@@ -206,6 +225,9 @@ impl Writer {
             // One that was dropped since stands in the log all the same.
             if writer.feeds.claim(&*writer.frontier, &url).is_some_and(|now| now.of == claim.of) {
                 writer.claims.followed.push((url, claim));
+            } else if writer.frontier.note_of(url.as_str(), RELEASED)?.is_none() {
+                // Withdrawn or replaced, and the run was killed before the page was queued.
+                writer.release(&url)?;
             }
             Ok(())
         })?;
@@ -286,17 +308,22 @@ impl Writer {
     /// What a fetched page says about the claims on it and for it.
     pub(super) fn check_claims(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
         let alike = !matches!(outcome, Outcome::New);
-        let mut ended: Vec<(String, String, bool)> = Vec::new();
+        let mut ended: Vec<(Check, bool)> = Vec::new();
+        let check = |feed: String, url: &Url, of: &Url| Check {
+            feed,
+            host: host_key(url),
+            to: host_key(of),
+        };
         for (page, feed) in self.claims.waiting.remove(url.as_str()).unwrap_or_default() {
             // The page that stands for it came after it: the two must be one.
-            let host = Url::parse(&page).map(|page| host_key(&page)).unwrap_or_default();
-            ended.push((feed, host, self.are_one(&page, url.as_str())?));
+            let Ok(claimed) = Url::parse(&page) else { continue };
+            ended.push((check(feed, &claimed, url), self.are_one(&page, url.as_str())?));
         }
         if let Some(claim) = self.feeds.claim(&*self.frontier, url) {
             let known = self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_some();
             if alike || known {
                 let held = known && self.are_one(url.as_str(), claim.of.as_str())?;
-                ended.push((claim.feed, host_key(url), held));
+                ended.push((check(claim.feed, url, &claim.of), held));
             } else {
                 let waiting = self.claims.waiting.entry(claim.of.to_string()).or_default();
                 waiting.push((url.to_string(), claim.feed.clone()));
@@ -304,11 +331,11 @@ impl Writer {
                 self.push(&claim.of, depth, 0)?;
             }
         }
-        for (feed, host, held) in ended {
-            match self.feeds.checked(&*self.frontier, &feed, &host, held) {
+        for (check, held) in ended {
+            match self.feeds.checked(&*self.frontier, &check, held) {
                 Withdrawn::Nothing => {}
-                Withdrawn::Host => self.withdraw(&feed, Some(&host))?,
-                Withdrawn::Feed => self.withdraw(&feed, None)?,
+                Withdrawn::Host => self.withdraw(&check.feed, Some(&check.host))?,
+                Withdrawn::Feed => self.withdraw(&check.feed, None)?,
             }
         }
         Ok(())
@@ -331,7 +358,7 @@ impl Writer {
         };
         self.each_followed(|writer, url, claim| {
             if withdrawn(&url, &claim) {
-                writer.frontier.push_again(Entry::page(url, 1))?;
+                writer.release(&url)?;
             }
             Ok(())
         })?;
@@ -340,17 +367,22 @@ impl Writer {
         Ok(())
     }
 
+    /// Queues a page that a feed spared, unless it is known by now. The note goes with the same commit, so
+    /// that a killed run neither loses the page nor requests it twice.
+    fn release(&mut self, url: &Url) -> Result<()> {
+        self.frontier.note(url.as_str(), RELEASED, b"1".to_vec());
+        if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() {
+            self.frontier.push_again(Entry::page(url.clone(), 1))?;
+        }
+        Ok(())
+    }
+
     /// A recrawl requests what a feed spared.
     pub(super) fn request_spared(&mut self) -> Result<()> {
         if self.feeds.lock().is_empty() {
             return Ok(());
         }
-        self.each_followed(|writer, url, _| {
-            if writer.committer.store().id_of(url.as_str().as_bytes())?.is_none() {
-                writer.frontier.push_again(Entry::page(url, 1))?;
-            }
-            Ok(())
-        })?;
+        self.each_followed(|writer, url, _| writer.release(&url))?;
         self.claims.followed.clear();
         self.feeds.open.store(0, Relaxed);
         Ok(())
@@ -365,7 +397,7 @@ impl Writer {
             let there = self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_some();
             if !there {
                 self.frontier.note(url.as_str(), CLAIM, Vec::new());
-                self.frontier.push_again(Entry::page(url, 1))?;
+                self.release(&url)?;
             }
         }
         self.committer.commit(false)?;
@@ -383,7 +415,8 @@ mod tests {
 
     fn feed(hosts: &[(u64, u64)]) -> Feed {
         let hosts = hosts.iter().enumerate().map(|(host, &(checks, failed))| {
-            (format!("{host}.example"), Trust { checks, failed, ..Trust::default() })
+            let trust = Trust { checks, failed, ..Trust::default() };
+            (format!("{host}.example"), BTreeMap::from([("of.example".to_owned(), trust)]))
         });
         Feed { hosts: hosts.collect(), ..Feed::default() }
     }

@@ -226,9 +226,10 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     writer.reconsider(&job.rules)?;
     let mut looks_again = 0;
     if begins_again {
-        looks_again = writer.again()?;
+        // First: once the recrawl is committed as begun, they are not looked for again.
         writer.request_spared()?;
         writer.request_dropped()?;
+        looks_again = writer.again()?;
     } else if job.recrawl {
         writer.committer.looked_at_before = writer.stats.looked_at();
         tracing::info!("going on with the recrawl that was stopped");

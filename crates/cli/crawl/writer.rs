@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::commit::{Committer, Outcome};
-use super::dropped::Dropped;
+use super::dropped::{Dropped, Source};
 use super::feeds::{Feeds, OpenClaims};
 use super::fetch::Message;
 use super::missing::MissingPages;
@@ -396,6 +396,8 @@ impl Writer {
             self.not_followed(&page, "the page asks not to follow its links")?;
         } else {
             let depth = entry.depth.saturating_add(1);
+            let archived = self.archive && !self.links_only && !page.document.robots.noindex;
+            self.dropped.source = Some(Source { host: lease.host.clone(), archived });
             for link in &page.document.links {
                 match link.nofollow {
                     false => self.push(&link.url, depth, 0)?,
@@ -405,6 +407,7 @@ impl Writer {
             if let Some(next) = &page.document.refresh {
                 self.push(next, depth, 0)?;
             }
+            self.dropped.source = None;
         }
         if let Some(canonical) = &page.document.canonical {
             // The page that is named comes into the crawl, but only from within the scope.
