@@ -171,3 +171,29 @@ fn a_host_of_endless_links_does_not_fill_the_frontier() {
     assert_eq!(bench.summary()["complete"], false);
     assert!(bench.summary()["queued_urls"].as_u64().unwrap() <= 2_000);
 }
+
+#[test]
+fn links_of_a_page_whose_record_is_damaged_keep_the_crawl_incomplete() {
+    let server = site(60, Duration::ZERO);
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let flags = ["--max-queued-per-host", "10", "--concurrency", "1"];
+    let first = [&flags[..], &["--max-pages", "5"]].concat();
+    assert_eq!(code(&bench.crawl(&seeds, &first)), 3);
+    // In the record of the start page, which is the first one.
+    let archive = bench.data().join("pages/pages-00001.warc.gz");
+    let mut bytes = std::fs::read(&archive).unwrap();
+    bytes[600..900].iter_mut().for_each(|byte| *byte ^= 0x55);
+    std::fs::write(&archive, bytes).unwrap();
+    let then = [&flags[..], &["--max-pages", "none"]].concat();
+    let output = bench.crawl(&seeds, &then);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    assert_eq!(bench.summary()["complete"], false);
+    assert!(text(&output.stderr).contains("pages-00001.warc.gz"), "{}", text(&output.stderr));
+    let again = ["--max-queued-per-host", "1000", "--recrawl"];
+    assert_eq!(code(&bench.crawl(&seeds, &again)), 0);
+    assert_eq!(
+        (&bench.summary()["complete"], server.asked().contains(&"/59".to_owned())),
+        (&true.into(), true)
+    );
+}

@@ -1,5 +1,5 @@
-//! A web server for this machine, behind `inspect` and `--metrics`: whatever connects, the process keeps its
-//! descriptors and ends when it is told to.
+//! The web server of `inspect` and `--metrics`. Limits of connections and times keep file descriptors free for
+//! the rest of the process, and let it end at a signal whatever is open.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ const MAX_CONNECTIONS: u32 = 256;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection answers one request, and is closed by then.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
-/// Requests that are answered when the server is told to end have so long.
+/// Time for requests in progress once the server shuts down.
 const GRACE: Duration = Duration::from_millis(500);
-/// No connection can be accepted (no descriptors, say): tried again after this.
+/// Pause after a failed accept, such as one without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers requests until `shutdown` ends, and a little longer those that came before.
@@ -70,6 +70,6 @@ async fn answer(stream: TcpStream, app: axum::Router) {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).keep_alive(false);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
-    // What a client does wrong is its own affair.
+    // An error here is the client's: it left, or sent no HTTP.
     let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
 }

@@ -114,6 +114,16 @@ impl Dropped {
     }
 }
 
+/// How the reading of an archive ended, what is worse last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ended {
+    Whole,
+    /// Some records cannot be read.
+    Damaged,
+    /// The run was told to stop.
+    Stopped,
+}
+
 /// Pages whose body another record holds: their addresses, by that of the other page.
 type Copies = HashMap<String, Vec<Url>>;
 /// So many of them are remembered while the archive is read.
@@ -227,13 +237,14 @@ impl Writer {
         for name in &ready {
             self.begin_reading(name, !archived.is_empty(), &mut sources)?;
         }
-        let (mut whole, mut copies) = (true, Copies::new());
+        let (mut ended, mut copies) = (Ended::Whole, Copies::new());
         for path in &archived {
-            whole = whole && self.read_archive(path, &sources, &mut copies)?;
+            ended = ended.max(self.read_archive(path, &sources, &mut copies)?);
         }
         for path in archived.iter().filter(|_| !copies.is_empty()) {
-            whole = whole && self.read_copies(path, &copies)?;
+            ended = ended.max(self.read_copies(path, &copies)?);
         }
+        let whole = ended != Ended::Stopped;
         self.dropped.source = None;
         let queued = |name: &String| self.dropped.hosts.get(name).map_or(0, |host| host.queued);
         // It would not end: the same pages would be read for the same links.
@@ -243,6 +254,10 @@ impl Writer {
             if !whole {
                 // The next run reads again.
                 (host.pending, host.sources.all) = (true, true);
+            }
+            if ended == Ended::Damaged {
+                // What stood on the damaged pages is missing until a recrawl.
+                (host.pending, host.stuck, host.sources.unarchived) = (true, true, true);
             }
             if !whole || (host.pending && host.sources.unarchived) {
                 let note = serde_json::to_vec(&host.sources).unwrap_or_default();
@@ -301,21 +316,20 @@ impl Writer {
         Ok(files)
     }
 
-    /// Whether it came to the end: a run that is told to stop does not.
     fn read_archive(
         &mut self,
         path: &Path,
         sources: &Sources,
         copies: &mut Copies,
-    ) -> Result<bool> {
+    ) -> Result<Ended> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let mut records =
             Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
         let mut page: Option<Archived> = None;
-        // A damaged record ends the file; `crawl check` names it.
-        while let Ok(Some(record)) = records.next_record() {
+        let mut ended = Ended::Whole;
+        while let Some(record) = next_record(path, &mut records, &mut ended) {
             if self.control.stops.load(Relaxed) {
-                return Ok(false);
+                return Ok(Ended::Stopped);
             }
             let target = record.header("warc-target-uri").and_then(|url| Url::parse(url).ok());
             let Some(url) = target else { continue };
@@ -344,17 +358,18 @@ impl Writer {
                 }
             }
         }
-        page.map_or(Ok(()), |page| self.follow_archived(page)).map(|()| true)
+        page.map_or(Ok(()), |page| self.follow_archived(page)).map(|()| ended)
     }
 
     /// Follows the links of pages whose body is that of another page: relative ones lead elsewhere.
-    fn read_copies(&mut self, path: &Path, copies: &Copies) -> Result<bool> {
+    fn read_copies(&mut self, path: &Path, copies: &Copies) -> Result<Ended> {
         let file = File::open(path).with_context(|| path.display().to_string())?;
         let mut records =
             Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
-        while let Ok(Some(record)) = records.next_record() {
+        let mut ended = Ended::Whole;
+        while let Some(record) = next_record(path, &mut records, &mut ended) {
             if self.control.stops.load(Relaxed) {
-                return Ok(false);
+                return Ok(Ended::Stopped);
             }
             let target = record.header("warc-target-uri").unwrap_or_default();
             let Some(urls) = copies.get(target).filter(|_| holds_page(&record)) else { continue };
@@ -364,7 +379,7 @@ impl Writer {
                 }
             }
         }
-        Ok(true)
+        Ok(ended)
     }
 
     fn archived_page(&self, record: &Record, url: Url) -> Option<Archived> {
@@ -434,6 +449,24 @@ impl Writer {
             self.committer.skip(url.as_str(), "queue", &detail)?;
         }
         Ok(())
+    }
+}
+
+/// The next record that can be read, also behind a damage.
+fn next_record(path: &Path, records: &mut Reader<File>, ended: &mut Ended) -> Option<Record> {
+    loop {
+        match records.next_record() {
+            Ok(record) => return record,
+            Err(error) => {
+                if *ended == Ended::Whole {
+                    tracing::warn!("{}: {error}: see `crawl check`", path.display());
+                }
+                *ended = Ended::Damaged;
+                if !records.resync().is_ok_and(|found| found) {
+                    return None;
+                }
+            }
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use axum::routing::{get, post};
 use hapax_dedup::Policy;
 use maud::Markup;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 
 use super::guard::Guard;
 use super::lists::{ListQuery, SkipQuery, clusters, list, search, skipped};
@@ -33,6 +34,8 @@ const SCRIPT: &str = include_str!("script.js");
 const CONTENT_SECURITY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 /// Pages that are drawn when the server ends have so long.
 const SHUTDOWN: Duration = Duration::from_millis(500);
+/// Pages that are drawn at a time, also for clients that have left.
+const MAX_DRAWS: usize = 8;
 /// Bytes of a form.
 const MAX_FORM: usize = 16 << 10;
 
@@ -43,6 +46,7 @@ pub(super) struct App {
     pub(super) guard: Guard,
     pub(super) policy: Policy,
     rows: Mutex<Rows>,
+    draws: Arc<Semaphore>,
 }
 
 /// Serves until Ctrl-C.
@@ -72,6 +76,7 @@ pub(crate) fn serve(listen: SocketAddr, data: &Path, quiet: bool) -> Result<u8> 
             guard: Guard::new(address),
             policy,
             rows: Mutex::new(rows),
+            draws: Arc::new(Semaphore::new(MAX_DRAWS)),
         };
         if !quiet {
             use std::io::Write;
@@ -142,7 +147,12 @@ impl App {
         self: Arc<Self>,
         draw: impl FnOnce(&Self, &Rows) -> Result<Markup> + Send + 'static,
     ) -> Response {
+        // Held by the job, not by the connection: who leaves early must not start another one.
+        let Ok(permit) = Arc::clone(&self.draws).acquire_owned().await else {
+            return StatusCode::SERVICE_UNAVAILABLE.into_response();
+        };
         let drawn = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
             let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
             rows.refresh(&self.data)?;
             draw(&self, &rows)

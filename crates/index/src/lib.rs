@@ -19,6 +19,8 @@ mod verify;
 
 pub use error::{Error, Result};
 pub use index::{Index, Page, is_guarded};
-pub use query::{MAX_QUERY_BYTES, MAX_QUERY_GROUPS, MAX_QUERY_OPERATORS, MAX_QUERY_TERMS};
+pub use query::{
+    MAX_QUERY_BYTES, MAX_QUERY_GROUPS, MAX_QUERY_OPERATORS, MAX_QUERY_RANGES, MAX_QUERY_TERMS,
+};
 pub use searcher::{Hit, Searcher, StoredPage, damaged_files};
 pub use tokenizer::{Dictionary, is_cjk};

@@ -7,6 +7,8 @@ pub const MAX_QUERY_BYTES: usize = 4096;
 pub const MAX_QUERY_GROUPS: usize = 32;
 /// Operators of a query: `AND`, `OR`, `NOT`, `IN`, `TO`, and the signs `+`, `-`, `^`, `~`, `*`, `:`, `<`, `>`.
 pub const MAX_QUERY_OPERATORS: usize = 128;
+/// Ranges and prefixes of a query, each of which may walk through all terms: `<`, `>`, `TO`, `*`.
+pub const MAX_QUERY_RANGES: usize = 4;
 /// Words of a query. A character of a script that does not separate words counts as one.
 pub const MAX_QUERY_TERMS: usize = 256;
 
@@ -23,9 +25,12 @@ pub(crate) fn check(query: &str) -> Result<(), String> {
     let names = ["AND", "OR", "NOT", "IN", "TO"];
     let operators = signs
         + query.split(|c: char| !c.is_alphanumeric()).filter(|word| names.contains(word)).count();
+    let ranges = query.chars().filter(|c| matches!(c, '<' | '>' | '*')).count()
+        + query.split(|c: char| !c.is_alphanumeric()).filter(|word| *word == "TO").count();
     for (what, count, most) in [
         ("groups", groups, MAX_QUERY_GROUPS),
         ("operators", operators, MAX_QUERY_OPERATORS),
+        ("ranges", ranges, MAX_QUERY_RANGES),
         ("words", terms(query), MAX_QUERY_TERMS),
     ] {
         if count > most {
@@ -83,6 +88,9 @@ mod tests {
             ("+", 129, "operators"),
             ("a:", 129, "operators"),
             ("a OR ", 129, "operators"),
+            ("title:>a ", 5, "ranges"),
+            ("[a TO z] ", 5, "ranges"),
+            ("\"a b\"* ", 5, "ranges"),
             ("a ", 257, "words"),
             ("桥", 257, "words"),
             ("ก", 257, "words"),

@@ -153,7 +153,8 @@ impl Searcher {
     ///
     /// # Errors
     /// [`Error::Query`] for a query that cannot be read, or is beyond [`MAX_QUERY_BYTES`](crate::MAX_QUERY_BYTES),
-    /// [`MAX_QUERY_GROUPS`](crate::MAX_QUERY_GROUPS), [`MAX_QUERY_OPERATORS`](crate::MAX_QUERY_OPERATORS) or
+    /// [`MAX_QUERY_GROUPS`](crate::MAX_QUERY_GROUPS), [`MAX_QUERY_OPERATORS`](crate::MAX_QUERY_OPERATORS),
+    /// [`MAX_QUERY_RANGES`](crate::MAX_QUERY_RANGES) or
     /// [`MAX_QUERY_TERMS`](crate::MAX_QUERY_TERMS); else from the files.
     pub fn search(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, usize)> {
         crate::query::check(query).map_err(Error::Query)?;
