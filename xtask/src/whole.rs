@@ -98,10 +98,9 @@ impl Job {
             if let Some(other) = kept.insert(text, url.to_owned()) {
                 bail!("{url} and {other} are the same page, and both are kept");
             }
-            if whole && !web.is_original(url) {
-                ensure!(web.is_edited(url), "{url} is kept for its original");
-                outcome.edited += 1;
-            }
+            // Across hosts the page that came first stays; on its host it must be the best address.
+            ensure!(!whole || web.is_plain(url), "{url} is kept for a better address of its host");
+            outcome.copies += u64::from(!web.is_original(url));
             Ok(())
         })?;
         self.each_line(&["duplicates", "export"], |entry| {
@@ -114,8 +113,6 @@ impl Job {
             Ok(())
         })?;
         outcome.kept = kept.len() as u64;
-        // Whoever came first stays if the sketches find the original less than 0.8 alike.
-        ensure!(outcome.edited * 100 <= outcome.kept, "{} kept for an original", outcome.edited);
         for url in web.pages().filter(|_| whole) {
             ensure!(known.contains(&hasher.hash_one(&url)), "{url} is neither kept nor discarded");
         }
@@ -199,8 +196,8 @@ impl Drop for Job {
 pub(crate) struct Outcome {
     kept: u64,
     discarded: u64,
-    /// Kept where the original is too unlike to take their place.
-    edited: u64,
+    /// Kept on another host than the original's, for they came first.
+    copies: u64,
     /// Of traps and dying hosts.
     others: u64,
     asked: u64,
@@ -211,9 +208,9 @@ impl std::fmt::Display for Outcome {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} kept and {} discarded, one of each text ({} of them edited copies that came first; {} of \
+            "{} kept and {} discarded, one of each text ({} of them on another host, which came first; {} of \
              traps and dying hosts beside them); {} requests, {} of them of what had been answered",
-            self.kept, self.discarded, self.edited, self.others, self.asked, self.again
+            self.kept, self.discarded, self.copies, self.others, self.asked, self.again
         )
     }
 }

@@ -111,15 +111,15 @@ impl Web {
 
     /// Whether a person would keep this page of all with its text: it names itself as canonical.
     pub(crate) fn is_original(&self, url: &str) -> bool {
-        self.place_of(url).is_some_and(|(host, path)| {
-            matches!(Self::role(host), Role::News | Role::Chinese)
-                && (path == "/" || path.starts_with("/story/") && !path.contains('?'))
-        })
+        let role = self.place_of(url).map(|(host, _)| Self::role(host));
+        self.is_plain(url) && matches!(role, Some(Role::News | Role::Chinese))
     }
 
-    /// Whether a page has a sentence that its original has not.
-    pub(crate) fn is_edited(&self, url: &str) -> bool {
-        self.place_of(url).is_some_and(|(host, _)| Self::role(host) == Role::Edited)
+    /// Whether a page is the one that a person would keep of its own host: no print version, no session.
+    pub(crate) fn is_plain(&self, url: &str) -> bool {
+        self.place_of(url).is_some_and(|(_, path)| {
+            path == "/" || path.starts_with("/story/") && !path.contains('?')
+        })
     }
 
     fn place_of<'u>(&self, url: &'u str) -> Option<(u64, &'u str)> {
