@@ -167,7 +167,8 @@ pub(crate) fn encode(id: DocId, row: &Row<'_>, out: &mut Vec<u8>) {
 pub(crate) fn decode(mut bytes: &[u8]) -> Option<(DocId, Row<'_>)> {
     let id = u64::from_le_bytes(take(&mut bytes)?);
     let [flags] = take(&mut bytes)?;
-    if flags & !FLAGS != 0 {
+    // A mark of a digest that is not there was written by nobody.
+    if flags & !FLAGS != 0 || flags & (STRONG | HAS_DIGEST) == STRONG {
         return None;
     }
     let fingerprint = Fingerprint::from_bits(u64::from_le_bytes(take(&mut bytes)?));
@@ -229,6 +230,13 @@ mod tests {
         }
         assert_eq!(read.record(7).document().time, 77);
         let record = read.record(7);
-        assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record));
+        assert_eq!(Record::from_bytes(&record.to_bytes()), Some(record.clone()));
+        let strong = Record { strong_digest: true, ..record };
+        assert_eq!(Record::from_bytes(&strong.to_bytes()).as_ref(), Some(&strong));
+        let without = Record { digest: None, ..strong.clone() };
+        assert!(!Record::from_bytes(&without.to_bytes()).unwrap().strong_digest);
+        let mut marked = without.to_bytes();
+        marked[8] |= STRONG;
+        assert_eq!(Record::from_bytes(&marked), None, "a mark without a digest");
     }
 }
