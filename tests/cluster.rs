@@ -340,3 +340,15 @@ fn a_worker_that_loses_its_cluster_ends_as_one_that_cannot_write() {
     assert_eq!(code(&output), 6, "{error}");
     assert!(error.contains("could not be used") && error.contains("to go on"), "{error}");
 }
+
+#[test]
+fn bounds_of_the_queue_are_refused_where_many_workers_share_it() {
+    for flag in [["--max-queued-per-host", "10"], ["--max-queue", "1MiB"]] {
+        let bench = Bench::new();
+        let flags = [&["--cluster", "redis://127.0.0.1:1"][..], &flag[..]].concat();
+        let output = bench.crawl(&["http://127.0.0.1:1/".to_owned()], &flags);
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), 1, "{said}");
+        assert!(said.contains(flag[0]) && said.contains("--cluster"), "{said}");
+    }
+}
