@@ -256,6 +256,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     };
     let stop = match stop {
         Stop::Complete if stats.dropped_hosts.load(Relaxed) > 0 => Stop::Queue,
+        Stop::Complete if stats.full_hosts.load(Relaxed) > 0 => Stop::QueueFull,
         stop => stop,
     };
     let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, &summary_root);

@@ -101,8 +101,10 @@ pub(crate) struct Stats {
     /// Skipped URLs by reason, moved forward with the frontier's commits.
     skipped: Mutex<BTreeMap<String, u64>>,
     hosts: Mutex<HashMap<String, HostPages>>,
-    /// Hosts of which links were dropped, and not found again.
+    /// Hosts of which links were dropped that only a recrawl finds.
     pub(crate) dropped_hosts: AtomicU64,
+    /// Those of which the next run can find them.
+    pub(crate) full_hosts: AtomicU64,
     /// `crawl upgrade` would change something in the data directory.
     pub(crate) needs_upgrade: AtomicBool,
     /// Requests in flight.

@@ -26,6 +26,8 @@ pub(crate) enum Stop {
     Disk,
     /// Links that found a queue full can be found again by a recrawl alone.
     Queue,
+    /// Links found no place among URLs that wait for the next run, and so do they.
+    QueueFull,
     Signal,
     Write,
 }
@@ -43,6 +45,7 @@ impl Stop {
             Self::TimeLimit => Some("--time-limit is reached"),
             Self::Disk => Some("less of the disk is free than --min-free-disk asks for"),
             Self::Queue => Some(QUEUE),
+            Self::QueueFull => Some(QUEUE_FULL),
             Self::Signal => Some("interrupted"),
             Self::Write => Some("could not write"),
         }
@@ -54,6 +57,8 @@ impl Stop {
     }
 }
 
+/// Why a crawl is not complete whose links found no place because other URLs wait for the next run.
+const QUEUE_FULL: &str = "links found no place among the URLs that wait for the next run (--max-queued-per-host, --max-queue)";
 /// Why a crawl is not complete whose links found no place and are not archived.
 const QUEUE: &str =
     "links found a full queue (--max-queued-per-host, --max-queue), and no archive has their pages";
@@ -346,6 +351,9 @@ pub(crate) fn way_on(stopped: Option<&str>) -> String {
     if stopped == Some(QUEUE) {
         return "Run it with --recrawl, and with a larger limit, to request those pages again."
             .to_owned();
+    }
+    if stopped == Some(QUEUE_FULL) {
+        return "Run the same command again, or with a larger limit, to go on.".to_owned();
     }
     let limit = stopped.and_then(|why| why.strip_suffix(" is reached"));
     match limit.filter(|limit| *limit != "--time-limit") {

@@ -397,7 +397,7 @@ impl Writer {
         } else {
             let depth = entry.depth.saturating_add(1);
             let archived = self.archive && !self.links_only && !page.document.robots.noindex;
-            self.dropped.source = Some(Source { host: lease.host.clone(), archived });
+            self.dropped.source = Some(Source { page: page.url.clone(), archived });
             for link in &page.document.links {
                 match link.nofollow {
                     false => self.push(&link.url, depth, 0)?,
