@@ -110,37 +110,114 @@ fn without_an_archive_the_crawl_is_not_complete_and_a_recrawl_finds_them() {
     assert_eq!(bench.summary()["complete"], true);
 }
 
-#[test]
-fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
-    let pages = 40u64;
-    let mut site = HashMap::new();
+/// Pages that only a sitemap names.
+fn listed(pages: u64) -> Server {
+    let port = Arc::new(std::sync::OnceLock::new());
+    let mut site: HashMap<String, Page> = (0..pages)
+        .map(|at| (format!("/{at}"), html(format!("<p>{}</p>", prose(at * 9 + 11, 8)))))
+        .collect();
     site.insert("/".to_owned(), html(format!("<p>{}</p>", prose(5, 8))));
-    for at in 0..pages {
-        site.insert(format!("/{at}"), html(format!("<p>{}</p>", prose(at * 9 + 11, 8))));
-    }
-    let listing = Arc::new(std::sync::Mutex::new(String::new()));
     let server = {
-        let listing = Arc::clone(&listing);
+        let port = Arc::clone(&port);
         Server::answering(
             Arc::new(move |path, _| match path {
-                "/sitemap.xml" => Page {
-                    status: "200 OK",
-                    headers: "Content-Type: application/xml\r\n".into(),
-                    body: listing.lock().unwrap().clone().into_bytes(),
-                },
+                "/sitemap.xml" => sitemap(port.get().copied().unwrap_or_default(), 0..pages),
                 path => site.get(path).cloned().unwrap_or_else(crate::support::missing),
             }),
             Duration::ZERO,
         )
     };
-    let urls: String = (0..pages)
-        .map(|at| format!("<url><loc>{}</loc></url>", server.url(&format!("/{at}"))))
-        .collect();
-    *listing.lock().unwrap() =
-        format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>");
+    port.set(server.port).unwrap();
+    server
+}
+
+fn sitemap(port: u16, pages: std::ops::Range<u64>) -> Page {
+    let urls: String =
+        pages.map(|at| format!("<url><loc>http://127.0.0.1:{port}/{at}</loc></url>")).collect();
+    xml(&format!("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">{urls}</urlset>"))
+}
+
+fn xml(text: &str) -> Page {
+    Page {
+        status: "200 OK",
+        headers: "Content-Type: application/xml\r\n".into(),
+        body: text.as_bytes().to_vec(),
+    }
+}
+
+#[test]
+fn what_a_sitemap_lists_beyond_the_limit_is_read_there_again() {
+    // Also where one URL at a time may wait.
+    for (limit, requests) in [("10", 4), ("3", 14), ("2", 20), ("1", 40)] {
+        let server = listed(40);
+        let bench = Bench::new();
+        let output = bench.crawl(&[server.url("/")], &["--max-queued-per-host", limit]);
+        assert_eq!(code(&output), 0, "{limit}: {}", text(&output.stderr));
+        each_once(&server, 41);
+        let maps = server.asked_all().iter().filter(|path| *path == "/sitemap.xml").count();
+        assert!(maps <= requests + 1, "{limit}: {maps} requests");
+    }
+}
+
+/// The host that it lists is down: its queue stays full of what waits for the next run.
+#[test]
+fn a_sitemap_whose_entries_never_find_a_place_is_not_requested_without_end() {
+    let down = Server::start(HashMap::new());
+    down.die();
+    let port = down.port;
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/sitemap.xml" => sitemap(port, 0..30),
+            "/" => html(format!("<p>{}</p>", prose(5, 8))),
+            _ => crate::support::missing(),
+        }),
+        Duration::ZERO,
+    );
     let bench = Bench::new();
-    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--max-queued-per-host", "10"])), 0);
-    each_once(&server, 41);
+    let flags = ["--max-queued-per-host", "2", "--scope", "any", "--allow-private", "127.0.0.0/8"];
+    for run in 0..2 {
+        let before = server.asked_all().len();
+        let output = bench.crawl(&[server.url("/")], &flags);
+        assert!(matches!(code(&output), 0 | 3), "{}", text(&output.stderr));
+        assert_eq!(bench.summary()["complete"], false, "{}", bench.summary());
+        let requests = server.asked_all().len() - before;
+        assert!(requests < 10, "run {run}: {requests} requests");
+    }
+}
+
+/// An index of sitemaps is a list of links too.
+#[test]
+fn an_index_of_very_many_sitemaps_does_not_fill_the_frontier() {
+    let port = Arc::new(std::sync::OnceLock::new());
+    let server = {
+        let port = Arc::clone(&port);
+        Server::answering(
+            Arc::new(move |path, _| match path {
+                "/" => html(format!("<p>{}</p>", prose(5, 8))),
+                path if path.contains("sitemap") => {
+                    let port: u16 = port.get().copied().unwrap_or_default();
+                    let seed = path.len() as u64 * 31 + path.bytes().map(u64::from).sum::<u64>();
+                    let maps: String = (0..4_000)
+                        .map(|at| {
+                            let long = "y".repeat(300);
+                            format!("<sitemap><loc>http://127.0.0.1:{port}/{seed}-{at}-{long}-sitemap.xml</loc></sitemap>")
+                        })
+                        .collect();
+                    xml(&format!("<sitemapindex>{maps}</sitemapindex>"))
+                }
+                _ => crate::support::missing(),
+            }),
+            Duration::ZERO,
+        )
+    };
+    port.set(server.port).unwrap();
+    let bench = Bench::new();
+    let output =
+        bench.crawl(&[server.url("/")], &["--max-queued-per-host", "500", "--time-limit", "4s"]);
+    assert_eq!(code(&output), 3, "{}", text(&output.stderr));
+    let frontier = std::fs::metadata(bench.data().join("frontier/frontier.redb")).unwrap().len();
+    assert!(frontier < 12 << 20, "{frontier} bytes");
+    assert!(bench.summary()["queued_urls"].as_u64().unwrap() <= 600);
 }
 
 /// The audit's case: gzipped pages of very many long links that lead nowhere new but to more of them.
@@ -192,12 +269,33 @@ fn links_of_a_page_whose_record_is_damaged_keep_the_crawl_incomplete() {
     assert_eq!(code(&output), 3, "{}", text(&output.stderr));
     assert_eq!(bench.summary()["complete"], false);
     assert!(text(&output.stderr).contains("pages-00001.warc.gz"), "{}", text(&output.stderr));
-    let again = ["--max-queued-per-host", "1000", "--recrawl"];
-    assert_eq!(code(&bench.crawl(&seeds, &again)), 0);
-    assert_eq!(
-        (&bench.summary()["complete"], server.asked().contains(&"/59".to_owned())),
-        (&true.into(), true)
-    );
+    assert!(bench.summary()["stopped"].as_str().unwrap().contains("damaged"));
+    // The pages that a recrawl requests again leave place for links, and it archives the damaged one again.
+    for round in 0..2 {
+        let again = [&flags[..], &["--recrawl"]].concat();
+        let output = bench.crawl(&seeds, &again);
+        assert_eq!(code(&output), 0, "{round}: {}", text(&output.stderr));
+        assert_eq!(bench.summary()["complete"], true, "{round}");
+        assert_eq!(bench.summary()["pages"]["indexed"], 61, "{round}");
+    }
+}
+
+#[test]
+fn a_pipe_among_the_files_of_the_archive_holds_up_nothing() {
+    let server = site(60, Duration::ZERO);
+    let bench = Bench::new();
+    let seeds = [server.url("/")];
+    let flags = ["--max-queued-per-host", "10"];
+    let first = [&flags[..], &["--max-pages", "5"]].concat();
+    assert_eq!(code(&bench.crawl(&seeds, &first)), 3);
+    let pipe = bench.data().join("pages/pages-00000.warc.gz");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let then = [&flags[..], &["--max-pages", "none"]].concat();
+    let output = bench.crawl(&seeds, &then);
+    assert!(text(&output.stderr).contains("not a regular file"), "{}", text(&output.stderr));
+    // All that was archived could be read.
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    each_once(&server, 61);
 }
 
 /// What is remembered of dropped links is bounded too, however many hosts they lead to.

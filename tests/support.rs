@@ -107,7 +107,12 @@ impl Server {
         self.asked_at().into_iter().map(|(path, _)| path).collect()
     }
 
-    /// The same, with the time of each.
+    /// All paths in the order of their requests, those of robots.txt, sitemaps and probes among them.
+    pub(crate) fn asked_all(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().map(|(path, _)| path.clone()).collect()
+    }
+
+    /// As [`asked`](Self::asked), with the time of each.
     pub(crate) fn asked_at(&self) -> Vec<(String, Instant)> {
         let own = |(path, _): &&(String, Instant)| {
             !matches!(path.as_str(), "/robots.txt" | "/sitemap.xml")

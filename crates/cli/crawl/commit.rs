@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
-use hapax_frontier::{Frontier, Lease, host_key};
+use hapax_frontier::{Frontier, Lease, host_key, url_key};
 use hapax_index::{Index, Searcher, StoredPage};
 
 use super::digests::{self, Digests, Extent};
@@ -104,6 +104,8 @@ pub(crate) struct Committer {
     finished: bool,
     /// Known pages are looked at again.
     pub(super) recrawl: bool,
+    /// Of these, pages that are taken for changed: the archive has no whole record of them.
+    pub(super) renewed: HashSet<u128>,
     pub(super) looking: bool,
     /// Pages fetched before that began.
     pub(super) looked_at_before: u64,
@@ -248,6 +250,7 @@ impl Committer {
             moved_seeds: skips.moved_seeds,
             finished: skips.finished,
             recrawl: skips.recrawl,
+            renewed: HashSet::new(),
             looking: skips.looking,
             looked_at_before: skips.looked_at_before,
             rows_before: None,
@@ -298,7 +301,8 @@ impl Committer {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
         if let Some(known) = self.store.id_of(key.as_bytes())? {
-            if !self.recrawl || self.is_unchanged(known, page)? {
+            let renewed = self.renewed.contains(&url_key(url));
+            if !self.recrawl || (!renewed && self.is_unchanged(known, page)?) {
                 if self.recrawl {
                     self.stats.update(|counts| counts.unchanged += 1);
                 }

@@ -225,6 +225,9 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     writer.remember_dropped()?;
     writer.reconsider(&job.rules)?;
     let mut looks_again = 0;
+    if job.recrawl {
+        writer.renew_damaged()?;
+    }
     if begins_again {
         // First: once the recrawl is committed as begun, they are not looked for again.
         writer.request_spared()?;

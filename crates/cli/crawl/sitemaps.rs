@@ -78,7 +78,7 @@ impl Writer {
         for map in sitemap.maps {
             match self.admit_sitemap(&map, way) {
                 None => {}
-                Some(Ok(map)) => self.queue_sitemap(map, way)?,
+                Some(Ok(map)) => self.queue_listed(map, way, &from.url)?,
                 Some(Err(refusal)) => refused.add(self, refusal)?,
             }
         }
@@ -152,6 +152,14 @@ impl Writer {
         } else {
             Some(Err((map, "scope", SITEMAP.to_owned())))
         }
+    }
+
+    /// A sitemap that an index lists: an index is as long as the host likes.
+    fn queue_listed(&mut self, map: Url, way: Way, index: &Url) -> Result<()> {
+        if self.committer.recrawl && self.frontier.knows(map.as_str())? {
+            return self.queue_sitemap(map, way);
+        }
+        self.queue_if_place(Entry::sitemap(map, way.hops()), Some(index))
     }
 
     fn queue_sitemap(&self, map: Url, way: Way) -> Result<()> {

@@ -60,8 +60,7 @@ impl Stop {
 /// Why a crawl is not complete whose links found no place because other URLs wait for the next run.
 const QUEUE_FULL: &str = "links found no place among the URLs that wait for the next run (--max-queued-per-host, --max-queue)";
 /// Why a crawl is not complete whose links found no place and are not archived.
-const QUEUE: &str =
-    "links found a full queue (--max-queued-per-host, --max-queue), and no archive has their pages";
+const QUEUE: &str = "links found a full queue (--max-queued-per-host, --max-queue), and their pages are not in the archive or damaged there";
 
 /// summary.json.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -7,4 +7,4 @@ mod root;
 
 pub(crate) use output::{NewFile, remove_leftovers, replace};
 pub(crate) use private::{close_to_others, for_owner_only};
-pub(crate) use root::{Root, is_of_system, open_regular, without_links};
+pub(crate) use root::{Root, is_of_system, open_regular, open_stored, without_links};

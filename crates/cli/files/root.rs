@@ -89,10 +89,33 @@ impl Root {
     }
 }
 
-/// Whether a path leads to devices or processes: what lies there belongs to nobody's input.
+/// Whether a path names a device, or what a process has open: such a place is written to and never
+/// replaced, and no input lies beside it. A file in `/dev/shm` is a file.
 pub(crate) fn is_of_system(path: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if folder.starts_with("/proc") {
+        return true;
+    }
+    if !folder.starts_with("/dev") {
+        return false;
+    }
+    let streams = ["stdin", "stdout", "stderr"];
+    (folder == Path::new("/dev") && streams.iter().any(|stream| name == *stream))
+        || is_device(&folder.join(name))
+}
+
+#[cfg(unix)]
+fn is_device(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = path.symlink_metadata().map(|meta| meta.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device() || kind.is_block_device())
+}
+
+#[cfg(not(unix))]
+const fn is_device(_: &Path) -> bool {
+    false
 }
 
 /// Opens a regular file of a folder where others may write: no link is followed, no pipe waited for.
@@ -103,6 +126,20 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     without_links(&mut options);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file")) }
+}
+
+/// Opens a file of the data directory for reading. Its owner may have put it elsewhere behind a link, but
+/// a pipe or folder in its place is an error instead of a wait.
+pub(crate) fn open_stored(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
     let file = options.open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(refused("not a regular file")) }
 }

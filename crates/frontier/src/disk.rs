@@ -10,6 +10,7 @@ use redb::{
     TableDefinition,
 };
 
+use crate::bounds::QueueBytes;
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
 use crate::guard::{ADVICE, guarded};
@@ -71,7 +72,7 @@ pub(crate) struct Counters {
     /// How many of the URL table's keys stand for refusals.
     pub(crate) refused: u64,
     /// Bytes of the URLs that wait.
-    pub(crate) queue_bytes: u64,
+    pub(crate) queue_bytes: QueueBytes,
 }
 
 /// How many URLs of each class.
@@ -401,7 +402,9 @@ impl Disk {
                 meta.insert(NEXT, counters.next.to_le_bytes().as_slice())?;
                 meta.insert(COUNTED, counters.next.to_le_bytes().as_slice())?;
                 meta.insert("refused", counters.refused.to_le_bytes().as_slice())?;
-                meta.insert("queue_bytes", counters.queue_bytes.to_le_bytes().as_slice())?;
+                let QueueBytes { all, recent } = counters.queue_bytes;
+                meta.insert("queue_bytes", all.to_le_bytes().as_slice())?;
+                meta.insert("recent_bytes", recent.to_le_bytes().as_slice())?;
             }
             Ok(())
         })

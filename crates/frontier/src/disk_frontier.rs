@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::address::{Address, network};
-use crate::bounds::{Pushed, UNCOUNTED_BYTES, bytes_of, is_full};
+use crate::bounds::{Pushed, QueueBytes, UNCOUNTED_BYTES, bytes_of, find_place};
 use crate::disk::{Batch, Counters, Disk, UrlState};
-use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
+use crate::entry::{
+    Counts, Entry, EntryKind, HostState, Lease, Next, Options, RECENT, UrlKey, url_key,
+};
 use crate::error::{Error, Result};
 use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
-use crate::host::{Host, host_hash, sequence};
+use crate::host::{Host, class_of, host_hash, sequence};
 use crate::host_key;
 use crate::seen::Seen;
 
@@ -73,9 +75,11 @@ impl DiskFrontier {
         };
         let queued: u64 = per_host.values().flatten().sum();
         let queue_bytes = match disk.meta("queue_bytes")? {
-            Some(_) if queued > 0 => stored("queue_bytes")?,
+            Some(_) if queued > 0 => {
+                QueueBytes { all: stored("queue_bytes")?, recent: stored("recent_bytes")? }
+            }
             // Nothing waits, or a version before did not count them.
-            _ => queued * UNCOUNTED_BYTES,
+            _ => QueueBytes { all: queued * UNCOUNTED_BYTES, recent: 0 },
         };
         let state = State {
             seen: Seen::new(disk.url_count()?, stored("refused")?),
@@ -102,6 +106,7 @@ impl DiskFrontier {
             if let Some(host) = state.hosts.get_mut(index) {
                 for (class, &count) in (0..).zip(per_host.get(&host.key).into_iter().flatten()) {
                     host.queued += count;
+                    host.links += if class == RECENT { 0 } else { count };
                     if count > 0 {
                         host.lane(class).on_disk_from = Some(sequence(class, 0));
                     }
@@ -156,7 +161,7 @@ impl DiskFrontier {
         let sequence = sequence(class, state.next_sequence);
         state.next_sequence += 1;
         state.queued += 1;
-        state.queue_bytes += bytes_of(&entry);
+        state.queue_bytes.add(class, bytes_of(&entry));
         // A probe that a kill lost may be pushed again.
         if !probe {
             state.batch.states.insert(key, UrlState::Queued);
@@ -164,6 +169,7 @@ impl DiskFrontier {
         let (head, fits) = (head(state.hosts.len()), state.held_bytes < HEADS_BYTES);
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.queued += 1;
+        host.waits_again(class);
         let host_key = host.key;
         if host.given_up {
             host.deferred += 1;
@@ -271,15 +277,15 @@ impl Frontier for DiskFrontier {
         Ok(true)
     }
 
-    fn push_link(&self, entry: Entry) -> Result<Pushed> {
+    fn push_link(&self, mut entry: Entry) -> Result<Pushed> {
         let mut state = self.usable()?;
         let key = url_key(entry.url.as_str());
         if self.is_known(&mut state, key)? {
             return Ok(Pushed::Known);
         }
         let host = state.by_name.get(&host_key(&entry.url)).and_then(|&at| state.hosts.get(at));
-        let waiting = host.map_or(0, |host| host.queued);
-        if is_full(&self.options, &entry, waiting, state.queue_bytes) {
+        let (links, of_host) = host.map_or((0, 0), |host| (host.links, host.queued));
+        if !find_place(&self.options, &mut entry, links, of_host, state.queue_bytes) {
             return Ok(Pushed::Full);
         }
         state.seen.insert(key);
@@ -350,6 +356,7 @@ impl Frontier for DiskFrontier {
             let Some((sequence, entry, attempts)) = popped else { continue };
             let Some(host) = state.hosts.get_mut(index) else { continue };
             host.in_flight += 1;
+            host.is_lent(class_of(sequence));
             host.clock.lend(sequence, now + host.delay);
             let has_address = host.address.is_some();
             if let Some(address) = host.address.and_then(|at| state.addresses.get_mut(at)) {
@@ -387,6 +394,7 @@ impl Frontier for DiskFrontier {
         let Some(&index) = state.by_name.get(&lease.host) else { return };
         let Some(host) = state.hosts.get_mut(index) else { return };
         host.in_flight = host.in_flight.saturating_sub(1);
+        host.waits_again(class_of(lease.sequence));
         if !wait.is_zero() {
             host.clock.hold(now + wait);
         }
@@ -455,10 +463,10 @@ impl Frontier for DiskFrontier {
     fn finish(&self, lease: &Lease) {
         let mut state = self.lock();
         state.queued = state.queued.saturating_sub(1);
-        state.queue_bytes = match state.queued {
-            0 => 0,
-            _ => state.queue_bytes.saturating_sub(bytes_of(&lease.entry)),
-        };
+        state.queue_bytes.remove(class_of(lease.sequence), bytes_of(&lease.entry));
+        if state.queued == 0 {
+            state.queue_bytes = QueueBytes::default();
+        }
         state.batch.states.insert(url_key(lease.entry.url.as_str()), UrlState::Done);
         state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
         let Some(&index) = state.by_name.get(&lease.host) else { return };
@@ -474,6 +482,7 @@ impl Frontier for DiskFrontier {
         let last = state.is_down(index, &self.options);
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
+        host.waits_again(class_of(lease.sequence));
         let ends = failure && host.failed(wait, now, &self.options, last);
         host.clock.hold(now + wait);
         host.take_back(lease.sequence, lease.entry, lease.attempts.saturating_add(1));
@@ -494,6 +503,7 @@ impl Frontier for DiskFrontier {
         let last = state.is_down(index, &self.options);
         let Some(host) = state.hosts.get_mut(index) else { return false };
         host.in_flight = host.in_flight.saturating_sub(1);
+        host.waits_again(class_of(lease.sequence));
         let mut failed = |_| host.failed(Duration::ZERO, now, &self.options, last);
         let ends = match fault {
             Fault::None | Fault::Unasked => false,

@@ -44,6 +44,8 @@ pub struct Entry {
 
 /// Classes of a host's queue.
 pub(crate) const CLASSES: u8 = 8;
+/// The class of what is [recent](Entry::recent).
+pub(crate) const RECENT: u8 = 1;
 
 impl Entry {
     /// A page so many links from a seed.
@@ -56,7 +58,7 @@ impl Entry {
     /// Sitemaps below others may be tens of thousands: they wait beside what seeds link to.
     pub(crate) fn class(&self) -> u8 {
         match (self.recent, self.depth) {
-            (true, _) => 1,
+            (true, _) => RECENT,
             (false, 0) if self.kind == EntryKind::Sitemap && self.hops > 0 => 2,
             (false, 0) => 0,
             (false, depth) => depth.saturating_add(1).min(u16::from(CLASSES) - 1) as u8,
@@ -117,7 +119,9 @@ pub struct Options {
     /// nobody as often, every host that fails once more. Default 8.
     pub give_up_after: u32,
     /// So many links of one host may wait; further ones are not queued
-    /// ([`Frontier::push_link`](crate::Frontier::push_link)). Default 100,000.
+    /// ([`Frontier::push_link`](crate::Frontier::push_link)). What is [recent](Entry::recent) has as many
+    /// places beside them, and what is [pushed again](crate::Frontier::push_again) is not counted as long
+    /// as it is recent. Default 100,000.
     pub max_queued_per_host: u64,
     /// So many bytes of links of all hosts may wait: each counts its URL and 64 bytes. Default 16 GiB.
     pub max_queue_bytes: u64,

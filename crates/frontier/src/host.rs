@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
-use crate::entry::{CLASSES, Entry, Options};
+use crate::entry::{CLASSES, Entry, Options, RECENT};
 
 /// Bits of a sequence number below those of its class.
 const CLASS_SHIFT: u32 = u64::BITS - CLASSES.trailing_zeros();
@@ -99,6 +99,8 @@ pub(crate) struct Host {
     pub(crate) queued: u64,
     /// Of these, given up for this run.
     pub(crate) deferred: u64,
+    /// Of these, neither in flight nor answered nor [`RECENT`]: they are limited.
+    pub(crate) links: u64,
     /// Answered, but not finished.
     pub(crate) unfinished: u64,
     pub(crate) failures: u32,
@@ -119,6 +121,7 @@ impl Host {
             in_flight: 0,
             ready_at: None,
             queued: 0,
+            links: 0,
             deferred: 0,
             unfinished: 0,
             failures: 0,
@@ -126,6 +129,14 @@ impl Host {
             address: None,
             counted_bytes: 0,
         }
+    }
+
+    pub(crate) fn waits_again(&mut self, class: u8) {
+        self.links += u64::from(class != RECENT);
+    }
+
+    pub(crate) fn is_lent(&mut self, class: u8) {
+        self.links = self.links.saturating_sub(u64::from(class != RECENT));
     }
 
     /// What waits of a class, to be added to.

@@ -12,10 +12,12 @@ use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
 use hapax_frontier::host_key;
 use url::Url;
 
-use super::{Source, Sources};
+use super::Source;
+use super::sources::Sources;
 use crate::crawl::page::read_response;
 use crate::crawl::texts::MAX_RECORD;
 use crate::crawl::writer::Writer;
+use crate::files::open_stored;
 
 /// How the reading of an archive ended, what is worse last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +41,7 @@ pub(super) struct Copies {
 const MAX_COPIES: usize = 100_000;
 
 /// A page of the archive, until the record behind it says how deep it was.
-struct Archived {
+pub(super) struct Archived {
     url: Url,
     document: Document,
     depth: Option<u16>,
@@ -65,9 +67,7 @@ impl Writer {
         sources: &Sources,
         copies: &mut Copies,
     ) -> Result<Ended> {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        let mut records =
-            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
+        let Some(mut records) = open(path) else { return Ok(Ended::Partly) };
         let mut page: Option<Archived> = None;
         let mut ended = Ended::Whole;
         while let Some(record) = next_record(path, &mut records, &mut ended) {
@@ -105,9 +105,7 @@ impl Writer {
 
     /// Follows the links of pages whose body is that of another page: relative ones lead elsewhere.
     pub(super) fn read_copies(&mut self, path: &Path, copies: &mut Copies) -> Result<Ended> {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        let mut records =
-            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
+        let Some(mut records) = open(path) else { return Ok(Ended::Partly) };
         let mut ended = Ended::Whole;
         while let Some(record) = next_record(path, &mut records, &mut ended) {
             if self.control.stops.load(Relaxed) {
@@ -140,7 +138,7 @@ impl Writer {
         page
     }
 
-    fn read_page(&self, record: &Record, url: Url) -> Option<Archived> {
+    pub(super) fn read_page(&self, record: &Record, url: Url) -> Option<Archived> {
         let (status, headers, raw) = http_parts(&record.block)?;
         let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
         let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
@@ -177,8 +175,20 @@ impl Writer {
     }
 }
 
+/// A file of the archive; `None`, with a warning, for what cannot be read, such as a pipe of that name.
+pub(super) fn open(path: &Path) -> Option<Reader<File>> {
+    let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
+    opened
+        .inspect_err(|error| tracing::warn!("{}: {error}: see `crawl check`", path.display()))
+        .ok()
+}
+
 /// The next record that can be read, also behind a damage.
-fn next_record(path: &Path, records: &mut Reader<File>, ended: &mut Ended) -> Option<Record> {
+pub(super) fn next_record(
+    path: &Path,
+    records: &mut Reader<File>,
+    ended: &mut Ended,
+) -> Option<Record> {
     loop {
         match records.next_record() {
             Ok(record) => return record,
@@ -196,7 +206,7 @@ fn next_record(path: &Path, records: &mut Reader<File>, ended: &mut Ended) -> Op
 }
 
 /// Whether a record of our own archive holds a whole page.
-fn holds_page(record: &Record) -> bool {
+pub(super) fn holds_page(record: &Record) -> bool {
     match record.header("warc-type") {
         Some("response") => true,
         Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
@@ -205,7 +215,7 @@ fn holds_page(record: &Record) -> bool {
 }
 
 /// The address of the page whose record holds the same body as this one, which has none.
-fn holder_of(record: &Record) -> Option<&str> {
+pub(super) fn holder_of(record: &Record) -> Option<&str> {
     let same = record.header("warc-type") == Some("revisit")
         && record
             .header("warc-profile")

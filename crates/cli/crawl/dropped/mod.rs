@@ -1,85 +1,31 @@
 //! Links that found no place in the queue (`--max-queued-per-host`, `--max-queue`), and how they come back:
 //! once the queue of their host is empty, its archived pages are read again for links.
 
+mod again;
 mod archive;
+mod damage;
+mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use hapax_frontier::{Entry, Frontier, Pushed, host_key};
-use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::archive::{Copies, Ended};
+use self::sources::Sources;
 use super::fetch::VALIDATORS;
 use super::writer::Writer;
 
 /// Under this name the frontier remembers that links to a host were dropped, and where they stood.
 const DROPPED: &str = "dropped";
-/// Sitemaps that are remembered of a host; entries of further ones are found by a recrawl.
-const MAX_SITEMAPS: usize = 100;
-/// Pages without an archive that are remembered of a host, to be requested by a recrawl.
-const MAX_PAGES: usize = 20;
-/// Hosts whose pages had dropped links to one host; beyond them the whole archive is read.
-const MAX_SOURCES: usize = 100;
 /// Hosts that are remembered one by one; links to all further ones are remembered as those of [`OTHERS`].
 const MAX_HOSTS: usize = 1_000;
 /// No host is called so.
 const OTHERS: &str = "*";
 /// Hosts that a warning names.
 const MAX_WARNINGS: u64 = 10;
-/// The archive is read again at most this often while other hosts have work.
-const READ_EVERY: Duration = Duration::from_secs(30);
-
-/// Where the dropped links to a host stood.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Sources {
-    /// Hosts of pages that are archived.
-    hosts: BTreeSet<String>,
-    /// There were more of them.
-    all: bool,
-    sitemaps: BTreeSet<String>,
-    /// Some cannot be found in the archive: they stood on pages that are not in it (`noindex`,
-    /// `--links-only`, `--no-warc`) or cannot be read there, or in one sitemap too many.
-    unarchived: bool,
-    /// Such pages, as far as they are remembered.
-    pages: BTreeSet<String>,
-    /// There were more of them.
-    more_pages: bool,
-}
-
-impl Sources {
-    fn add_host(&mut self, host: &str) -> bool {
-        if self.all || self.hosts.contains(host) {
-            return false;
-        }
-        self.all = self.hosts.len() >= MAX_SOURCES;
-        self.all || self.hosts.insert(host.to_owned())
-    }
-
-    fn add_sitemap(&mut self, sitemap: &Url) -> bool {
-        if self.sitemaps.len() < MAX_SITEMAPS {
-            return self.sitemaps.insert(sitemap.to_string());
-        }
-        !self.sitemaps.contains(sitemap.as_str()) && !std::mem::replace(&mut self.unarchived, true)
-    }
-
-    /// A page that the archive has not.
-    fn add_page(&mut self, page: Option<&Url>) -> bool {
-        let mut fresh = !std::mem::replace(&mut self.unarchived, true);
-        match page {
-            Some(page) if self.pages.len() < MAX_PAGES => {
-                fresh |= self.pages.insert(page.to_string());
-            }
-            Some(page) if self.pages.contains(page.as_str()) => {}
-            _ => fresh |= !std::mem::replace(&mut self.more_pages, true),
-        }
-        fresh
-    }
-}
 
 /// The page whose links are queued now.
 #[derive(Debug)]
@@ -121,6 +67,16 @@ pub(super) struct Dropped {
     pub(super) source: Option<Source>,
     read: Option<Instant>,
     warnings: u64,
+    /// Sitemaps that this run has requested again.
+    requested: BTreeMap<String, Requested>,
+}
+
+/// What came of requesting a sitemap again.
+#[derive(Clone, Copy, Debug, Default)]
+struct Requested {
+    times: u32,
+    /// URLs that the last time has queued.
+    queued: u64,
 }
 
 impl Dropped {
@@ -150,12 +106,16 @@ impl Dropped {
 }
 
 impl Writer {
-    /// Queues a link that the rules admit, unless something else speaks against it. One that finds no place
-    /// is counted and found again later.
+    /// Queues a link that the rules admit, unless something else speaks against it.
     pub(super) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
-        if !self.may_queue(&entry.url, entry.depth)? {
-            return Ok(());
+        match self.may_queue(&entry.url, entry.depth)? {
+            true => self.queue_if_place(entry, sitemap),
+            false => Ok(()),
         }
+    }
+
+    /// Queues what a page or a `sitemap` names. What finds no place is counted and found again later.
+    pub(super) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         let (url, host) = (entry.url.clone(), host_key(&entry.url));
         let pushed = self.frontier.push_link(entry)?;
         let name = self.dropped.name_of(&host);
@@ -164,6 +124,11 @@ impl Writer {
             Pushed::New => {
                 if let Some(host) = self.dropped.hosts.get_mut(name) {
                     host.queued += 1;
+                }
+                if let Some(requested) =
+                    sitemap.and_then(|map| self.dropped.requested.get_mut(map.as_str()))
+                {
+                    requested.queued += 1;
                 }
             }
             Pushed::Full => self.drop_link(url, name, sitemap),
@@ -246,113 +211,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Reads the archived pages of hosts with dropped links and an empty queue again. Whether anything was
-    /// done. `idle`: nothing else is left to do.
-    pub(super) fn read_again(&mut self, idle: bool) -> Result<bool> {
-        let early = self.dropped.read.is_some_and(|read| read.elapsed() < READ_EVERY);
-        if self.dropped.missing(Stuck::No) == 0 || (early && !idle) {
-            return Ok(false);
-        }
-        let is_empty = |name: &str| {
-            // What is deferred waits for the next run.
-            let own = || self.frontier.host(name).is_none_or(|host| host.queued == 0);
-            idle || name != OTHERS && own()
-        };
-        let ready: BTreeSet<String> = self
-            .dropped
-            .hosts
-            .iter()
-            .filter(|(name, host)| host.pending && host.stuck == Stuck::No && is_empty(name))
-            .map(|(name, _)| name.clone())
-            .collect();
-        if ready.is_empty() {
-            return Ok(false);
-        }
-        self.dropped.read = Some(Instant::now());
-        self.committer.commit(false)?;
-        let archived = self.archives()?;
-        let mut sources = Sources::default();
-        for name in &ready {
-            self.begin_reading(name, !archived.is_empty(), &mut sources)?;
-        }
-        let (mut ended, mut copies) = (Ended::Whole, Copies::default());
-        for path in &archived {
-            ended = ended.max(self.read_archive(path, &sources, &mut copies)?);
-        }
-        if copies.count > 0 {
-            for path in &archived {
-                ended = ended.max(self.read_copies(path, &mut copies)?);
-            }
-        }
-        if copies.found.len() < copies.wanted.len() {
-            ended = ended.max(Ended::Partly);
-        }
-        let whole = ended != Ended::Stopped;
-        self.dropped.source = None;
-        let queued = |name: &String| self.dropped.hosts.get(name).map_or(0, |host| host.queued);
-        // It would not end: the same pages would be read for the same links.
-        let in_vain = idle && whole && ready.iter().map(queued).sum::<u64>() == 0;
-        for name in &ready {
-            let Some(host) = self.dropped.hosts.get_mut(name) else { continue };
-            if !whole {
-                // The next run reads again.
-                (host.pending, host.sources.all) = (true, true);
-            }
-            if ended == Ended::Partly {
-                // What stood on the pages that were not read is missing until a recrawl.
-                (host.pending, host.stuck) = (true, Stuck::Unarchived);
-                host.sources.unarchived = true;
-            }
-            if !whole || (host.pending && host.sources.unarchived) {
-                let note = serde_json::to_vec(&host.sources).unwrap_or_default();
-                self.frontier.note(name, DROPPED, note);
-            }
-            if in_vain && host.pending && host.stuck == Stuck::No {
-                host.stuck = Stuck::Full;
-            }
-        }
-        self.committer.commit(false)?;
-        self.tell_dropped();
-        Ok(true)
-    }
-
-    /// Nothing of the host is missing from here on, but what is dropped again. Its sitemaps are requested
-    /// again; without an archive all else waits for a recrawl.
-    fn begin_reading(
-        &mut self,
-        name: &str,
-        has_archive: bool,
-        sources: &mut Sources,
-    ) -> Result<()> {
-        let Some(host) = self.dropped.hosts.get_mut(name) else { return Ok(()) };
-        host.queued = 0;
-        if !has_archive {
-            host.stuck = Stuck::Unarchived;
-            return Ok(());
-        }
-        let of = std::mem::take(&mut host.sources);
-        // Those on pages that are not archived stay missing until a recrawl.
-        if of.unarchived {
-            host.stuck = Stuck::Unarchived;
-        }
-        host.pending = of.unarchived;
-        let (unarchived, pages, more_pages) = (of.unarchived, of.pages, of.more_pages);
-        host.sources = Sources { unarchived, pages, more_pages, ..Sources::default() };
-        sources.hosts.extend(of.hosts);
-        sources.all |= of.all;
-        let sitemaps = of.sitemaps;
-        self.frontier.note(name, DROPPED, Vec::new());
-        for sitemap in sitemaps {
-            if let Ok(sitemap) = Url::parse(&sitemap)
-                && self.sitemap_again(&sitemap)?
-                && let Some(host) = self.dropped.hosts.get_mut(name)
-            {
-                host.queued += 1;
-            }
-        }
-        Ok(())
-    }
-
     /// One line a host whose links were dropped in this run.
     pub(super) fn log_dropped(&mut self) -> Result<()> {
         let hosts: Vec<(Url, String)> = self
@@ -401,33 +259,5 @@ mod tests {
             others.stuck = Stuck::Full;
         }
         assert_eq!((dropped.missing(Stuck::Full), dropped.missing(Stuck::Unarchived)), (1, 0));
-    }
-
-    #[test]
-    fn what_is_beyond_the_limits_of_a_host_waits_for_a_recrawl() {
-        let url = |number: usize| Url::parse(&format!("http://a.example/{number}")).unwrap();
-        let mut sources = Sources::default();
-        assert!((0..MAX_SITEMAPS).all(|number| sources.add_sitemap(&url(number))));
-        assert!(!sources.add_sitemap(&url(3)) && !sources.unarchived, "known");
-        assert!(sources.add_sitemap(&url(MAX_SITEMAPS)) && sources.unarchived);
-        let mut sources = Sources::default();
-        assert!((0..MAX_PAGES).all(|number| sources.add_page(Some(&url(number)))));
-        assert!(!sources.add_page(Some(&url(3))) && !sources.more_pages, "known");
-        assert!(sources.add_page(Some(&url(MAX_PAGES))) && sources.more_pages);
-    }
-
-    #[test]
-    fn sources_are_remembered_up_to_a_limit_and_read_back() {
-        let mut sources = Sources::default();
-        let url = Url::parse("http://a.example/sitemap.xml").unwrap();
-        assert!(sources.add_host("a.example") && !sources.add_host("a.example"));
-        assert!(sources.add_sitemap(&url) && !sources.add_sitemap(&url));
-        for number in 0..=MAX_SOURCES {
-            sources.add_host(&number.to_string());
-        }
-        assert!(sources.all && sources.hosts.len() == MAX_SOURCES);
-        let note = serde_json::to_vec(&sources).unwrap();
-        assert_eq!(serde_json::from_slice::<Sources>(&note).unwrap(), sources);
-        assert!(serde_json::from_slice::<Sources>(b"").is_err(), "nothing is missing");
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::address::Address;
+use crate::bounds::QueueBytes;
 use crate::clock::Clock;
 use crate::disk::Batch;
 use crate::entry::Options;
@@ -31,7 +32,7 @@ pub(super) struct State {
     pub(super) failed: bool,
     pub(super) queued: u64,
     /// Bytes of the URLs that wait, those in flight among them.
-    pub(super) queue_bytes: u64,
+    pub(super) queue_bytes: QueueBytes,
     /// Bytes of the URLs of all hosts that wait in memory.
     pub(super) held_bytes: usize,
     pub(super) deferred: u64,

@@ -1,0 +1,94 @@
+//! Where the dropped links to a host stood: this is remembered between runs.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+/// Sitemaps that are remembered of a host; entries of further ones are found by a recrawl.
+const MAX_SITEMAPS: usize = 100;
+/// Pages without an archive that are remembered of a host, to be requested by a recrawl.
+const MAX_PAGES: usize = 20;
+/// Hosts whose pages had dropped links to one host; beyond them the whole archive is read.
+const MAX_SOURCES: usize = 100;
+
+/// Where the dropped links to a host stood.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Sources {
+    /// Hosts of pages that are archived.
+    pub(super) hosts: BTreeSet<String>,
+    /// There were more of them.
+    pub(super) all: bool,
+    pub(super) sitemaps: BTreeSet<String>,
+    /// Some cannot be found in the archive: they stood on pages that are not in it (`noindex`,
+    /// `--links-only`, `--no-warc`) or cannot be read there, or in one sitemap too many.
+    pub(super) unarchived: bool,
+    /// Such pages, as far as they are remembered.
+    pub(super) pages: BTreeSet<String>,
+    /// There were more of them.
+    pub(super) more_pages: bool,
+}
+
+impl Sources {
+    pub(super) fn add_host(&mut self, host: &str) -> bool {
+        if self.all || self.hosts.contains(host) {
+            return false;
+        }
+        self.all = self.hosts.len() >= MAX_SOURCES;
+        self.all || self.hosts.insert(host.to_owned())
+    }
+
+    pub(super) fn add_sitemap(&mut self, sitemap: &Url) -> bool {
+        if self.sitemaps.len() < MAX_SITEMAPS {
+            return self.sitemaps.insert(sitemap.to_string());
+        }
+        !self.sitemaps.contains(sitemap.as_str()) && !std::mem::replace(&mut self.unarchived, true)
+    }
+
+    /// A page that the archive has not.
+    pub(super) fn add_page(&mut self, page: Option<&Url>) -> bool {
+        let mut fresh = !std::mem::replace(&mut self.unarchived, true);
+        match page {
+            Some(page) if self.pages.len() < MAX_PAGES => {
+                fresh |= self.pages.insert(page.to_string());
+            }
+            Some(page) if self.pages.contains(page.as_str()) => {}
+            _ => fresh |= !std::mem::replace(&mut self.more_pages, true),
+        }
+        fresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beyond_the_limits_of_a_host_waits_for_a_recrawl() {
+        let url = |number: usize| Url::parse(&format!("http://a.example/{number}")).unwrap();
+        let mut sources = Sources::default();
+        assert!((0..MAX_SITEMAPS).all(|number| sources.add_sitemap(&url(number))));
+        assert!(!sources.add_sitemap(&url(3)) && !sources.unarchived, "known");
+        assert!(sources.add_sitemap(&url(MAX_SITEMAPS)) && sources.unarchived);
+        let mut sources = Sources::default();
+        assert!((0..MAX_PAGES).all(|number| sources.add_page(Some(&url(number)))));
+        assert!(!sources.add_page(Some(&url(3))) && !sources.more_pages, "known");
+        assert!(sources.add_page(Some(&url(MAX_PAGES))) && sources.more_pages);
+    }
+
+    #[test]
+    fn sources_are_remembered_up_to_a_limit_and_read_back() {
+        let mut sources = Sources::default();
+        let url = Url::parse("http://a.example/sitemap.xml").unwrap();
+        assert!(sources.add_host("a.example") && !sources.add_host("a.example"));
+        assert!(sources.add_sitemap(&url) && !sources.add_sitemap(&url));
+        for number in 0..=MAX_SOURCES {
+            sources.add_host(&number.to_string());
+        }
+        assert!(sources.all && sources.hosts.len() == MAX_SOURCES);
+        let note = serde_json::to_vec(&sources).unwrap();
+        assert_eq!(serde_json::from_slice::<Sources>(&note).unwrap(), sources);
+        assert!(serde_json::from_slice::<Sources>(b"").is_err(), "nothing is missing");
+    }
+}
