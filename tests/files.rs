@@ -438,3 +438,59 @@ fn exported_markdown_holds_no_markup_of_a_page() {
         "{text}"
     );
 }
+
+/// Memory that is mounted as a folder below /dev holds files like any other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_result_in_shared_memory_is_a_file_like_any_other() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else { return };
+    let at = |name: &str| folder.path().join(name);
+    write(&at("page.html"), page(3, "one"));
+    write(
+        &at("lines.jsonl"),
+        json!({"url": "http://a.example/", "path": "page.html", "content_type": "text/html"})
+            .to_string(),
+    );
+    let bench = Bench::new();
+    let pages = |name: &str| run(crawl().arg("pages").arg(name).arg("--data").arg(bench.data()));
+    let output = pages(&at("lines.jsonl").display().to_string());
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    std::fs::write(at("victim"), "victim").unwrap();
+    symlink(at("victim"), at("link.jsonl")).unwrap();
+    for name in ["new.jsonl", "link.jsonl"] {
+        let mut export = crawl();
+        export.args(["export", "--data"]).arg(bench.data()).arg("--output").arg(at(name));
+        let output = run(&mut export);
+        assert_eq!(code(&output), 0, "{name}: {}", text(&output.stderr));
+        assert_eq!(json_lines(&std::fs::read(at(name)).unwrap()).len(), 1, "{name}");
+    }
+    assert_eq!(std::fs::read_to_string(at("victim")).unwrap(), "victim");
+    // The standard output by its name is no file to be replaced.
+    let mut export = crawl();
+    export.args(["export", "--output", "/dev/stdout", "--data"]).arg(bench.data());
+    assert_eq!(json_lines(&run(&mut export).stdout).len(), 1);
+}
+
+#[test]
+fn what_is_said_of_a_bad_line_is_short_and_shows_no_password() {
+    let bench = Bench::new();
+    let long = "x".repeat(1 << 20);
+    write(
+        &bench.path("lines.jsonl"),
+        json!({"url": "http://a.example/", "path": long, "content_type": "text/html"}).to_string()
+            + "\n"
+            + &json!({"url": long, "html": "<p>a</p>"}).to_string(),
+    );
+    let output =
+        run(crawl().arg("pages").arg(bench.path("lines.jsonl")).arg("--data").arg(bench.data()));
+    assert_eq!(code(&output), 7);
+    assert!(output.stderr.len() < 4_000, "{} bytes", output.stderr.len());
+    let seeds = bench.path("seeds.txt");
+    write(&seeds, "http://127.0.0.1:1/\n");
+    for flag in [["--proxy", "socks5://me:hunter2@h:1"], ["--header", "Authorization hunter2"]] {
+        let output =
+            run(crawl().args(flag).arg("--seeds").arg(&seeds).arg("--data").arg(bench.data()));
+        let said = text(&output.stderr);
+        assert!(code(&output) == 1 && !said.contains("hunter2"), "{said}");
+    }
+}

@@ -153,14 +153,75 @@ fn documents_whose_text_is_not_stored_keep_the_digest_of_before() {
 
 #[test]
 fn an_upgrade_without_an_index_reads_the_archive() {
+    let golden = without_index();
+    let (exit, out, err) = golden.run("pages", &["upgrade"]);
+    assert!(exit == 0 && !out.contains("Not upgraded"), "{out}{err}");
+    // Also those of equal text: their bodies are not the same to the byte, so they are archived whole.
+    assert!(out.contains("19 documents"), "{out}");
+}
+
+/// Without an index, so that the archive is read.
+fn without_index() -> Golden {
     let golden = Golden::unpacked();
     std::fs::remove_dir_all(golden.path("pages/index")).unwrap();
     let settings = golden.path("pages/crawl.toml");
     let text = std::fs::read_to_string(&settings).unwrap();
     std::fs::write(&settings, text.replace("[settings]\n", "[settings]\nno-index = true\n"))
         .unwrap();
+    golden
+}
+
+#[test]
+fn an_upgrade_over_a_damaged_archive_says_so_and_can_be_repeated() {
+    let golden = without_index();
+    let archive = golden.path("pages/pages/pages-00001.warc.gz");
+    let whole = std::fs::read(&archive).unwrap();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle..middle + 200].iter_mut().for_each(|byte| *byte ^= 0x55);
+    std::fs::write(&archive, damaged).unwrap();
+    for _ in 0..2 {
+        let (exit, _, err) = golden.run("pages", &["upgrade"]);
+        assert!(exit == 2 && err.contains("pages-00001.warc.gz"), "{err}");
+        assert!(
+            err.contains("1 kept page could not") || err.contains("kept pages could not"),
+            "{err}"
+        );
+        // What lies behind the damage was upgraded.
+        assert!(!err.contains("19 kept pages"), "{err}");
+    }
+    std::fs::write(&archive, whole).unwrap();
     let (exit, out, err) = golden.run("pages", &["upgrade"]);
-    assert!(exit == 0 && !out.contains("Not upgraded"), "{out}{err}");
-    // Also those of equal text: their bodies are not the same to the byte, so they are archived whole.
-    assert!(out.contains("19 documents"), "{out}");
+    assert_eq!(exit, 0, "{out}{err}");
+    let (_, out, _) = golden.run("pages", &["upgrade"]);
+    assert!(out.contains("up to date"), "{out}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_upgrade_writes_through_no_link_and_waits_for_no_pipe() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let golden = Golden::unpacked();
+    let (folder, victim) = (golden.path("crawl/upgrade"), golden.path("victim"));
+    std::fs::write(&victim, "victim").unwrap();
+    symlink(golden.folder.path(), &folder).unwrap();
+    assert_eq!(golden.run("crawl", &["upgrade"]).0, 6, "the folder is a link");
+    std::fs::remove_file(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    symlink(&victim, folder.join("digests")).unwrap();
+    assert_eq!(golden.run("crawl", &["upgrade"]).0, 6, "the file is a link");
+    std::fs::remove_file(folder.join("digests")).unwrap();
+    let pipe = folder.join("digests");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (exit, _, err) = golden.run("crawl", &["upgrade"]);
+    assert!(exit == 6 && err.contains("digests"), "{err}");
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "victim");
+    assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o077, 0);
+    std::fs::remove_file(&pipe).unwrap();
+    assert_eq!(golden.run("crawl", &["upgrade"]).0, 0);
+    // One that was killed just before its end left the folder.
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("digests"), "").unwrap();
+    let (exit, out, _) = golden.run("crawl", &["upgrade"]);
+    assert!(exit == 0 && out.contains("up to date") && !folder.exists(), "{out}");
 }

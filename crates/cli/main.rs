@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let begun = output::init_log(&args.common);
+    let begun = is_after_1970().and_then(|()| output::init_log(&args.common));
     if begun.is_ok() {
         slips.iter().for_each(|slip| tracing::warn!("{slip}"));
     }
@@ -60,6 +60,16 @@ fn main() -> ExitCode {
                 output::error(&anyhow::anyhow!(hint));
             }
             ExitCode::from(code)
+        }
+    }
+}
+
+/// All that is stored has a time, and those are counted from 1970 on.
+fn is_after_1970() -> anyhow::Result<()> {
+    match std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH) {
+        Ok(_) => Ok(()),
+        Err(_) => {
+            Err(exit::coded(exit::USAGE, "this machine's clock is before 1970: set it first"))
         }
     }
 }

@@ -87,6 +87,20 @@ fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Characters of a complaint about input, which may hold a part of the input.
+const MAX_COMPLAINT: usize = 600;
+
+/// A complaint without its middle, if input made it long: what is wrong stands at its end.
+pub(crate) fn shortened(what: &str) -> std::borrow::Cow<'_, str> {
+    if what.len() <= MAX_COMPLAINT {
+        return what.into();
+    }
+    let start = what.floor_char_boundary(MAX_COMPLAINT / 2);
+    let end = what.ceil_char_boundary(what.len() - MAX_COMPLAINT / 2);
+    let part = |range: std::ops::Range<usize>| what.get(range).unwrap_or_default();
+    format!("{} … {}", part(0..start), part(end..what.len())).into()
+}
+
 /// Control characters made visible, so that a page's title cannot write to the terminal.
 pub(crate) fn escape(text: &str) -> String {
     let escaped = |c: char| -> Vec<char> {

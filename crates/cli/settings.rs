@@ -112,13 +112,14 @@ impl Settings {
             let proxy =
                 Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
             proxy.ok_or_else(|| {
-                coded(USAGE, format!("--proxy {text:?}: write it like http://proxy.example:3128"))
+                // It may hold a password.
+                coded(USAGE, "--proxy: write it like http://proxy.example:3128")
             })
         });
         Self::hosts("ignore-robots", &self.ignore_robots)?;
         let header = |text: &String| {
             let (name, value) = text.split_once(':').ok_or_else(|| {
-                coded(USAGE, format!("--header {text:?}: write it like \"Accept-Language: de\""))
+                coded(USAGE, "--header: one has no colon: write it like \"Accept-Language: de\"")
             })?;
             let name = name.trim();
             // Of these depends where a request ends, or they have flags of their own.

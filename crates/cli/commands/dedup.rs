@@ -23,7 +23,7 @@ use crate::crawl::{Committer, Extent, Outcome, PageWork, Parts, Stats};
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::files::Root;
-use crate::output;
+use crate::output::{self, shortened};
 use crate::settings::Settings;
 
 /// A batch becomes durable in one step.
@@ -146,7 +146,7 @@ fn answer(
     }
     let page = match page_of(&item, committer.recipe(), root) {
         Ok(page) => page,
-        Err(what) => return Ok(Err((Some(item.id), what))),
+        Err(what) => return Ok(Err((Some(item.id), shortened(&what).into_owned()))),
     };
     let matches: Vec<Neighbour> = if all_matches {
         committer.matches(&page, &page.stored(item.id.as_bytes()), Extent::All)?

@@ -64,7 +64,18 @@ fn stands(c: char) -> bool {
 
 /// One line of text, so that Markdown makes a paragraph of it: no HTML, link, image, code or list.
 fn paragraph(line: &str, out: &mut String) {
-    let line = line.trim();
+    // What is no character of text: no viewer shows it, and some obey it.
+    let is_blank = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let line: String = line.chars().map(|c| if is_blank(c) { ' ' } else { c }).collect();
+    let mut line = line.trim();
+    // MDX takes such a line for code.
+    for word in ["import", "export"] {
+        if let Some(rest) = line.strip_prefix(word) {
+            out.push_str(if word == "import" { "&#105;mport" } else { "&#101;xport" });
+            line = rest;
+            break;
+        }
+    }
     let mut before = ' ';
     let mut chars = line.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
@@ -85,8 +96,7 @@ fn paragraph(line: &str, out: &mut String) {
         if is_markup {
             out.push('\\');
         }
-        // What is no character of text: no viewer shows it, and some obey it.
-        out.push(if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') { ' ' } else { c });
+        out.push(c);
         before = c;
     }
 }
@@ -195,6 +205,24 @@ mod tests {
             "It was 12:30, at 3.5 % - well-known!"
         );
         assert_eq!(escaped("    indented\u{0}\u{85}x"), "indented  x");
+    }
+
+    #[test]
+    fn what_becomes_a_blank_hides_no_markup_behind_it() {
+        for control in ['\u{1}', '\u{b}', '\u{85}', '\u{2028}', '\0'] {
+            for markup in ["# Head", "- item", "+ item", "1. item", "===", ":::note", "    code"] {
+                let line = escaped(&format!("{control}{markup}{control}"));
+                assert_eq!(line, escaped(markup), "{control:?}");
+                assert!(line.starts_with('\\') || line.starts_with("1\\.") || line == "code");
+            }
+        }
+        // MDX runs these.
+        for line in ["import fs from 'fs'", "export const a = 1", "\u{1}import x", "exporting"] {
+            let escaped = escaped(line);
+            assert!(escaped.starts_with("&#"), "{escaped}");
+            let read = escaped.replace("&#105;", "i").replace("&#101;", "e");
+            assert_eq!(shown(&read), line.trim_start_matches('\u{1}'));
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::crawl::{
 use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
 use crate::files::Root;
-use crate::output::{duration, escape, number};
+use crate::output::{duration, escape, number, shortened};
 use crate::settings::Settings;
 
 /// Bytes of archives from pipes that are held, so that they can be read again.
@@ -442,7 +442,7 @@ impl Line {
 
     fn tell(&mut self, path: &Path, what: &str) {
         self.told += 1;
-        let message = format!("{}: {what}", path.display());
+        let message = format!("{}: {}", path.display(), shortened(what));
         if io::stderr().is_terminal() || self.told <= 100 {
             crate::output::error(&anyhow::anyhow!(escape(&message)));
         }

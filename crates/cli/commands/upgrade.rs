@@ -9,7 +9,7 @@ use hapax_extract::Recipe;
 use super::tables::read_only;
 use crate::crawl::upgrade;
 use crate::data::{DataDir, must_hold_pages};
-use crate::exit::COMPLETE;
+use crate::exit::{COMPLETE, DAMAGED, coded};
 use crate::output::{counted, escape};
 
 pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
@@ -21,6 +21,14 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     let recipe = stored.as_deref().and_then(Recipe::parse).unwrap_or(asked);
     let data = DataDir::open(root)?;
     let done = upgrade(&data, recipe, policy)?;
+    if let Some(damaged) = &done.damaged {
+        let kept = counted(done.without_text, "kept page");
+        let what = format!(
+            "{damaged}. {kept} could not be upgraded and are compared as before; `crawl check` says more, \
+             and `crawl --recrawl` fetches them again"
+        );
+        return Err(coded(DAMAGED, what));
+    }
     if quiet {
         return Ok(COMPLETE);
     }
@@ -40,6 +48,13 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
             out,
             "Not upgraded: {} without a stored text (--no-warc, `crawl dedup`). Equal text is found as before.",
             counted(done.without_text, "document")
+        )?;
+    }
+    if done.copies > 0 {
+        let copies = counted(done.copies, "discarded duplicate");
+        writeln!(
+            out,
+            "{copies} without a stored text stay as they are; nothing is compared with them."
         )?;
     }
     Ok(COMPLETE)

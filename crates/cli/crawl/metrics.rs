@@ -1,12 +1,12 @@
 //! `--metrics ADDRESS`: the figures of a running crawl, as Prometheus reads them.
 
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
-use axum::http::header;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::routing::get;
 use hapax_frontier::Frontier;
 
@@ -23,13 +23,30 @@ pub(super) fn serve(
     let listener = runtime.block_on(tokio::net::TcpListener::bind(address));
     let listener = listener
         .map_err(|error| coded(USAGE, format!("--metrics: cannot listen on {address}: {error}")))?;
-    let answer = move || {
-        let text = render(&stats, &*frontier);
-        async move { ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text) }
+    let answer = move |headers: HeaderMap| {
+        let answered = may_read(address, &headers).then(|| {
+            let text = render(&stats, &*frontier);
+            ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+        });
+        async move { answered.ok_or((StatusCode::FORBIDDEN, "ask by the address itself\n")) }
     };
     let app = axum::Router::new().route("/metrics", get(answer));
     runtime.spawn(crate::local_server::serve(listener, app, std::future::pending()));
     Ok(())
+}
+
+/// Whether a request names this machine: on a loopback address nobody else has a name for it, but a page in
+/// a browser whose host's name leads here (DNS rebinding).
+fn may_read(address: SocketAddr, headers: &HeaderMap) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let bare = name.trim_start_matches('[').trim_end_matches(']');
+    !address.ip().is_loopback()
+        || bare.parse::<IpAddr>().is_ok()
+        || bare.eq_ignore_ascii_case("localhost")
 }
 
 /// The text format of Prometheus, version 0.0.4.
@@ -82,4 +99,23 @@ fn render(stats: &Stats, frontier: &dyn Frontier) -> String {
         let _ = writeln!(text, "hapax_skipped_total{{reason=\"{reason}\"}} {count}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_somebody_lets_point_here_reads_nothing() {
+        let asked = |address: &str, host: &str| {
+            let headers = [(header::HOST, host.parse().unwrap())].into_iter().collect();
+            may_read(address.parse().unwrap(), &headers)
+        };
+        for host in ["127.0.0.1:9100", "localhost:9100", "LOCALHOST", "[::1]:9100", "[::1]"] {
+            assert!(asked("127.0.0.1:9100", host), "{host}");
+        }
+        for host in ["evil.example:9100", "evil.example", "", "127.0.0.1.evil.example:9100"] {
+            assert!(!asked("127.0.0.1:9100", host) && asked("10.0.0.1:9100", host), "{host}");
+        }
+    }
 }

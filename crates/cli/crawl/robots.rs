@@ -290,11 +290,12 @@ fn sitemaps(
 /// Where a sitemap lies that nobody names.
 pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
 
-/// The remembered text of a host's robots.txt, and its age.
+/// The remembered text of a host's robots.txt, and its age. One from the future is as old as can be: the
+/// clock was wrong then or is wrong now.
 fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
     let (time, text) = note.split_first_chunk::<8>()?;
-    let age = seconds_now().saturating_sub(u64::from_le_bytes(*time));
-    Some((Duration::from_secs(age), text))
+    let age = seconds_now().checked_sub(u64::from_le_bytes(*time));
+    Some((age.map_or(Duration::MAX, Duration::from_secs), text))
 }
 
 /// What a frontier remembers of a host's robots.txt, for `crawl explain`.
@@ -325,6 +326,15 @@ mod tests {
         let (taken, others) = sitemaps(&rules, &url, &UrlLimits::default(), |_| false);
         assert_eq!(taken, [url.join("/mine.xml").unwrap()]);
         assert_eq!(others, ["http://b.example/its.xml", &long].map(|url| Url::parse(url).unwrap()));
+    }
+
+    #[test]
+    fn a_copy_that_a_wrong_clock_dated_into_the_future_is_not_fresh() {
+        let note = |seconds: u64| [&seconds.to_le_bytes()[..], b"Disallow: /"].concat();
+        let age = |seconds| read_note(&note(seconds)).map(|(age, _)| age).unwrap();
+        assert!(age(seconds_now()) < VALID);
+        assert!(age(seconds_now() - 2 * VALID.as_secs()) >= VALID);
+        assert!(age(seconds_now() + 3_600) >= VALID);
     }
 
     #[test]

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::{Features, Recipe, features, jieba};
 use hapax_fetch::warc::Reader;
@@ -23,6 +23,7 @@ use super::digests::Digests;
 use super::stats::Stats;
 use super::texts::{MAX_RECORD, page_of_record};
 use crate::data::{DataDir, unwritable};
+use crate::files::{self, open_stored};
 
 /// Found digests, so long until the store has them.
 const FOLDER: &str = "upgrade";
@@ -33,12 +34,16 @@ const ROW: usize = 28;
 const SYNC_EVERY: usize = 4096;
 
 /// What an upgrade has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Upgraded {
     /// Documents with the digest of today, by this run or one before that was killed.
     pub(crate) documents: u64,
     /// Kept pages whose text is not stored: they keep the former digest and are compared by it.
     pub(crate) without_text: u64,
+    /// Discarded copies whose text is not stored. Nothing is compared with them.
+    pub(crate) copies: u64,
+    /// A file of the archive that cannot be read whole, and why; the upgrade can be run again.
+    pub(crate) damaged: Option<String>,
     /// There was nothing to do.
     pub(crate) was_current: bool,
 }
@@ -64,12 +69,14 @@ pub(crate) fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<
     if !committer.digests().needs_upgrade() {
         result.was_current = true;
         committer.close()?;
+        // One that was killed at its very end left it.
+        Found::remove_folder(&data.root().join(FOLDER))?;
         return Ok(result);
     }
     let mut found = Found::open(&data.root().join(FOLDER))?;
     from_index(&committer, data, &mut found)?;
     if is_any_left(committer.store(), &found)? {
-        from_archive(&committer, data, &mut found)?;
+        result.damaged = from_archive(&committer, data, &mut found)?;
     }
     found.sync()?;
     result.documents = found.digests.len() as u64;
@@ -77,10 +84,23 @@ pub(crate) fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<
     committer.store().replace_digests(move |id| digests.get(&id).copied())?;
     for record in committer.store().snapshot().records() {
         let record = record?;
-        result.without_text += u64::from(is_former(&record) && record.indexed);
+        match is_former(&record) {
+            true if record.indexed => result.without_text += 1,
+            true => result.copies += 1,
+            false => {}
+        }
     }
-    let state = if result.without_text > 0 { Digests::Mixed } else { Digests::Current };
-    committer.set_digests(state);
+    let left = result.without_text > 0;
+    if !left {
+        // Whatever is damaged was not needed, or is needed for copies alone, which are never compared.
+        result.damaged = None;
+    }
+    match (left, &result.damaged) {
+        // Once the archive is repaired, or those pages are fetched again, it can be done.
+        (true, Some(_)) => {}
+        (true, None) => committer.set_digests(Digests::Mixed),
+        (false, _) => committer.set_digests(Digests::Current),
+    }
     committer.commit(true)?;
     committer.save_counts(data)?;
     committer.close()?;
@@ -137,20 +157,44 @@ fn from_index(committer: &Committer, data: &DataDir, found: &mut Found) -> Resul
 }
 
 /// All other pages whose bodies are archived: kept ones of a crawl without an index, and near-duplicates.
-fn from_archive(committer: &Committer, data: &DataDir, found: &mut Found) -> Result<()> {
+/// Returns what is damaged: all that can be read behind it is.
+fn from_archive(
+    committer: &Committer,
+    data: &DataDir,
+    found: &mut Found,
+) -> Result<Option<String>> {
     let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(crate::data::unreadable(&data.pages(), &error)),
     };
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
+    let mut damaged = None;
     for path in &files {
-        let file = File::open(path).with_context(|| path.display().to_string())?;
-        let mut records =
-            Reader::new(file, MAX_RECORD).with_context(|| path.display().to_string())?;
-        // What a crash left at the end is not committed, and cannot be read.
-        while let Ok(Some(warc)) = records.next_record() {
+        let mut tell = |error: io::Error| {
+            damaged.get_or_insert_with(|| format!("{}: {error}", path.display()));
+        };
+        let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
+        let mut records = match opened {
+            Ok(records) => records,
+            Err(error) => {
+                tell(error);
+                continue;
+            }
+        };
+        loop {
+            let warc = match records.next_record() {
+                Ok(Some(warc)) => warc,
+                Ok(None) => break,
+                Err(error) => {
+                    tell(error);
+                    if records.resync().is_ok_and(|found| found) {
+                        continue;
+                    }
+                    break;
+                }
+            };
             let Some(url) = warc.header("warc-target-uri").and_then(|url| Url::parse(url).ok())
             else {
                 continue;
@@ -166,7 +210,7 @@ fn from_archive(committer: &Committer, data: &DataDir, found: &mut Found) -> Res
             }
         }
     }
-    Ok(())
+    Ok(damaged)
 }
 
 /// Digests that are found, in memory and in a file.
@@ -182,11 +226,21 @@ struct Found {
 impl Found {
     /// Those of an upgrade that was killed; a row that does not match its checksum ends them.
     fn open(folder: &Path) -> Result<Self> {
-        fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        let made =
+            fs::create_dir_all(folder).and_then(|()| match folder.symlink_metadata()?.is_dir() {
+                true => files::close_to_others(folder),
+                false => Err(io::Error::other("not a folder: remove it")),
+            });
+        made.map_err(|error| unwritable(folder, &error))?;
         let path = folder.join(FILE);
         let mut digests = HashMap::new();
         let mut length = 0u64;
-        if let Ok(file) = File::open(&path) {
+        let before = match files::open_regular(&path) {
+            Ok(file) => Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(unwritable(&path, &error)),
+        };
+        if let Some(file) = before {
             let mut input = BufReader::new(file);
             let mut row = [0; ROW];
             while input.read_exact(&mut row).is_ok()
@@ -196,7 +250,12 @@ impl Found {
                 length += ROW as u64;
             }
         }
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut options = OpenOptions::new();
+        files::without_links(options.create(true).append(true));
+        let file = options.open(&path).and_then(|file| match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::other("not a regular file: remove it")),
+        });
         let file = file.map_err(|error| unwritable(&path, &error))?;
         file.set_len(length).map_err(|error| unwritable(&path, &error))?;
         Ok(Self { folder: folder.to_owned(), path, file, digests, unsynced: 0 })
@@ -216,7 +275,14 @@ impl Found {
 
     /// The store has them.
     fn remove(self) -> Result<()> {
-        fs::remove_dir_all(&self.folder).map_err(|error| unwritable(&self.folder, &error))
+        Self::remove_folder(&self.folder)
+    }
+
+    fn remove_folder(folder: &Path) -> Result<()> {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(folder, &error)),
+            _ => Ok(()),
+        }
     }
 }
 

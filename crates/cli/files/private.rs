@@ -9,34 +9,81 @@ pub(crate) fn for_owner_only() {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
-/// Takes a file, or a folder with all that it holds, from group and others. Links stay as they are.
+/// Takes a file, or a folder with all that it holds, from group and others. Links stay as they are, and
+/// nothing is reached through one, whoever puts it there meanwhile.
 pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
+    return close(rustix::fs::CWD, path);
+    #[cfg(not(unix))]
     {
-        use std::os::unix::fs::PermissionsExt;
-        /// What the owner may do.
-        const OWNER: u32 = 0o700;
-        let meta = match path.symlink_metadata() {
-            Ok(meta) if meta.is_file() || meta.is_dir() => meta,
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            // Gone, as files of the index go.
-            _ => return Ok(()),
-        };
-        let mut permissions = meta.permissions();
-        if permissions.mode() & 0o077 != 0 {
-            permissions.set_mode(permissions.mode() & OWNER);
-            match std::fs::set_permissions(path, permissions) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+        let _ = path;
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn close(folder: impl rustix::fd::AsFd, name: impl rustix::path::Arg + Copy) -> io::Result<()> {
+    use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fchmod, fstat, openat, statat};
+    use rustix::io::Errno;
+
+    let others = Mode::RWXG | Mode::RWXO;
+    let how =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let opened = match openat(&folder, name, how, Mode::empty()) {
+        Ok(opened) => opened,
+        // Gone, as files of the index go; a link; a socket.
+        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Ok(()),
+        Err(Errno::ACCESS) => {
+            let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let is_closed = !Mode::from_raw_mode(stat.st_mode).intersects(others);
+            return if is_closed { Ok(()) } else { Err(Errno::ACCESS.into()) };
         }
-        if meta.is_dir() {
-            for entry in std::fs::read_dir(path)?.flatten() {
-                close_to_others(&entry.path())?;
+        Err(error) => return Err(error.into()),
+    };
+    let stat = fstat(&opened)?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::Directory) {
+        return Ok(());
+    }
+    let mode = Mode::from_raw_mode(stat.st_mode);
+    if mode.intersects(others) {
+        fchmod(&opened, mode & Mode::RWXU)?;
+    }
+    if kind == FileType::Directory {
+        for entry in Dir::read_from(&opened)? {
+            let entry = entry?;
+            if ![&b"."[..], b".."].contains(&entry.file_name().to_bytes()) {
+                close(&opened, entry.file_name())?;
             }
         }
     }
-    #[cfg(not(unix))]
-    let _ = path;
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_is_closed_with_all_it_holds_and_nothing_behind_a_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let mode = |name: &str| at(name).symlink_metadata().unwrap().permissions().mode() & 0o777;
+        fs::create_dir_all(at("data/inner")).unwrap();
+        for name in ["data/inner/page", "data/own", "victim"] {
+            fs::write(at(name), "").unwrap();
+            fs::set_permissions(at(name), Permissions::from_mode(0o644)).unwrap();
+        }
+        fs::set_permissions(at("data/own"), Permissions::from_mode(0o0)).unwrap();
+        symlink(at("victim"), at("data/link")).unwrap();
+        close_to_others(&at("data")).unwrap();
+        assert_eq!((mode("data"), mode("data/inner")), (0o700, 0o700));
+        assert_eq!((mode("data/inner/page"), mode("data/own"), mode("victim")), (0o600, 0, 0o644));
+        close_to_others(&at("data/link")).unwrap();
+        close_to_others(&at("missing")).unwrap();
+        assert_eq!(mode("victim"), 0o644);
+    }
 }

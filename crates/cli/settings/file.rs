@@ -11,6 +11,9 @@ use crate::spelling::guessed;
 /// A settings file is read to this length.
 const MAX_SETTINGS: u64 = 4 << 20;
 
+/// Settings whose values may hold passwords.
+const SECRET: [&str; 3] = ["proxy", "header", "cookies"];
+
 impl Settings {
     /// Reads a settings file.
     pub(crate) fn read(path: &std::path::Path) -> Result<Self> {
@@ -28,15 +31,64 @@ impl Settings {
     /// Reads the text of a settings file of that `name`.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
         toml::from_str(text).map_err(|error| {
-            let said = error.to_string();
-            coded(USAGE, format!("{name}: {}", guessed(said.trim_end())))
+            let said = match secret_at(text, &error) {
+                Some((line, key)) => {
+                    format!("line {line}: `{key}` is not written as in config/default.toml")
+                }
+                None => guessed(error.to_string().trim_end()),
+            };
+            coded(USAGE, format!("{name}: {said}"))
         })
     }
+}
+
+/// The line and name of the setting that an error is about, if its value may hold a password: then
+/// neither the line nor what was expected of it is shown.
+fn secret_at<'t>(text: &'t str, error: &toml::de::Error) -> Option<(usize, &'t str)> {
+    // An error without a place is of the file as a whole.
+    let end = error.span().map_or(text.len(), |span| span.end.max(span.start + 1));
+    let before = text.get(..end).unwrap_or(text);
+    let mut secret = None;
+    let mut lines = before.lines().enumerate().peekable();
+    while let Some((at, line)) = lines.next() {
+        let key = line.split_once('=').map(|(key, value)| {
+            (key.trim().trim_matches(['"', '\'']), value.trim_start().starts_with('['))
+        });
+        match (secret, key) {
+            (_, Some((key, is_list))) if SECRET.contains(&key) => {
+                secret = Some((at + 1, key, is_list))
+            }
+            // A list goes on until it is closed.
+            (Some((_, _, true)), _) => {}
+            _ => secret = None,
+        }
+        if lines.peek().is_some() && line.trim_end().ends_with(']') {
+            secret = None;
+        }
+    }
+    secret.map(|(line, key, _)| (line, key))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_about_a_secret_does_not_show_it() {
+        for text in [
+            "proxy = 'http://me:hunter2@h' x",
+            "header = 'Authorization: hunter2'",
+            "delay = '1s'\nheader = [\n'a: b',\n  hunter2]\n",
+            "header = ['X: hunter2', 5]",
+            "\"proxy\" = ['hunter2']",
+            "proxy = 'hunter2",
+        ] {
+            let said = Settings::parse(text, "x.toml").unwrap_err().to_string();
+            assert!(!said.contains("hunter2") && said.contains("line "), "{text}: {said}");
+        }
+        let said = Settings::parse("header = ['a: b']\ndelay = 5 x", "x.toml").unwrap_err();
+        assert!(said.to_string().contains("delay = 5 x"), "{said}");
+    }
 
     #[test]
     fn a_file_without_end_is_refused() {
