@@ -440,7 +440,9 @@ fn the_figures_of_a_running_crawl_are_told_and_its_log_goes_to_a_file() {
     for _ in 0..200 {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let Ok(mut stream) = std::net::TcpStream::connect(&address) else { continue };
-        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .unwrap();
         told.clear();
         stream.read_to_string(&mut told).unwrap();
         if !told.contains("hapax_responses_total 0\n") {

@@ -15,8 +15,13 @@ struct Golden {
 
 impl Golden {
     fn unpacked() -> Self {
+        Self::of("format-3")
+    }
+
+    fn of(format: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/format-3.tar.gz");
+        let archive = format!("tests/golden/{format}.tar.gz");
+        let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join(archive);
         let mut tar = Command::new("tar");
         tar.arg("-xzf").arg(archive).arg("-C").arg(folder.path());
         assert!(tar.status().unwrap().success());
@@ -224,4 +229,57 @@ fn an_upgrade_writes_through_no_link_and_waits_for_no_pipe() {
     std::fs::write(folder.join("digests"), "").unwrap();
     let (exit, out, _) = golden.run("crawl", &["upgrade"]);
     assert!(exit == 0 && out.contains("up to date") && !folder.exists(), "{out}");
+}
+
+/// Directories that need no upgrade.
+const CURRENT: [&str; 8] =
+    ["crawl", "stopped", "nowarc", "refused", "dropped", "fed", "pages", "dedup"];
+
+#[test]
+fn a_directory_of_format_4_opens_with_everything_it_held() {
+    let golden = Golden::of("format-4");
+    for name in CURRENT {
+        let (exit, out, err) = golden.run(name, &["check"]);
+        assert_eq!(exit, 0, "{name}: {out}{err}");
+        let (exit, out, err) = golden.run(name, &["status"]);
+        assert!(exit == 0 && !out.contains("crawl upgrade"), "{name}: {out}{err}");
+        let logged = golden.lines(&format!("{name}/discarded.jsonl"));
+        let (exit, out, err) = golden.run(name, &["duplicates", "list", "--json"]);
+        let listed = json_lines(out.as_bytes());
+        assert_eq!(exit, 0, "{name}: {err}");
+        assert_eq!(listed.len(), logged.len(), "{name}");
+    }
+    let (_, out, _) = golden.run("crawl", &["search", "--json", "valley"]);
+    let found: Vec<String> = json_lines(out.as_bytes())
+        .iter()
+        .map(|page| page["url"].as_str().unwrap().to_owned())
+        .collect();
+    let has = |path: &str| found.contains(&format!("http://127.77.3.9:18473{path}"));
+    assert!(has("/print/0") && has("/listed/6") && !has("/listed/2"), "{found:?}");
+    let line = r#"{"id": "x", "html": "<p>new</p>"}"#;
+    for name in ["pages", "dedup"] {
+        let command = if name == "pages" { &["pages", "-"][..] } else { &["dedup"] };
+        let line = line.replace("\"x\"", "\"http://new.example/x\"");
+        let (exit, out, err) = pipe(command, Some(&golden.path(name)), &line);
+        assert_eq!(exit, 0, "{name}: {out}{err}");
+    }
+}
+
+/// No server is there any more, so all of it waits.
+#[test]
+fn wider_rules_queue_what_a_version_before_has_refused() {
+    let golden = Golden::of("format-4");
+    let seeds = golden.path("seeds.txt");
+    std::fs::write(&seeds, "http://127.77.3.9:18473/\n").unwrap();
+    let summary = |name: &str| -> Value {
+        let path = golden.path(name).join("summary.json");
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    assert_eq!(summary("refused")["queued_urls"], 0);
+    let wider = ["--scope", "any", "--max-depth", "none", "--allow-private", "127.0.0.0/8"];
+    let seeds = seeds.display().to_string();
+    golden.run("refused", &[&["--seeds", &seeds, "--time-limit", "20s"], &wider[..]].concat());
+    // The far page, the 130 that the sitemap lists, a sitemap, and the page below depth 2.
+    let queued = summary("refused")["queued_urls"].as_u64().unwrap();
+    assert_eq!(queued, 131 + 1 + 1, "{}", summary("refused"));
 }
