@@ -519,7 +519,7 @@ fn what_a_sitemap_says_changed_lately_comes_before_what_others_list() {
     // What each of four sitemaps says of all its pages; "2999" is none that may be believed.
     let day = |ago: u64| {
         let ago = Duration::from_secs(ago * 24 * 60 * 60);
-        hapax_fetch::warc::format_time(std::time::SystemTime::now() - ago)
+        hapax_warc::format_time(std::time::SystemTime::now() - ago)
     };
     let dates = [day(400), "2999-01-01".to_owned(), day(40), day(3)];
     let listed = |n: usize| -> String {

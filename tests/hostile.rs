@@ -291,7 +291,7 @@ fn pages_of_the_usual_size_go_past_large_ones() {
     let limits = ["--no-progress", "-q", "--no-index"];
     assert_eq!(code(&bench.crawl(&seeds, &limits)), 0);
     let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
-    let mut reader = hapax_fetch::warc::Reader::new(file, 16 << 20).unwrap();
+    let mut reader = hapax_warc::Reader::new(file, 16 << 20).unwrap();
     let (mut larger, mut before) = (0, None);
     while let Some(record) = reader.next_record().unwrap() {
         let url = record.header("warc-target-uri").unwrap_or_default().to_owned();

@@ -328,7 +328,7 @@ fn what_has_not_changed_by_its_date_alone_is_a_revisit_in_the_archive() {
     assert!(head.contains("if-modified-since") && !head.contains("if-none-match"), "{head}");
 
     let file = std::fs::File::open(bench.data().join("pages/pages-00001.warc.gz")).unwrap();
-    let mut reader = hapax_fetch::warc::Reader::new(file, 1 << 20).unwrap();
+    let mut reader = hapax_warc::Reader::new(file, 1 << 20).unwrap();
     let (mut first, mut revisit) = (None, None);
     while let Some(record) = reader.next_record().unwrap() {
         match record.header("warc-type") {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_frontier::{DiskFrontier, Frontier, Options, host_key};
+use hapax_frontier::{DiskFrontier, Frontier, Options};
+use hapax_url::host_key;
 use url::Url;
 
 use crate::fetching::{article, plain, reasons};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hapax_fetch::SitemapLimits;
-use hapax_frontier::UrlLimits;
+use hapax_url::UrlLimits;
 
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;

@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(rest);
     match which % 4 {
         0 => {
-            let limits = hapax_frontier::UrlLimits::default();
+            let limits = hapax_url::UrlLimits::default();
             if let Ok(list) = seeds::parse(&text, "seeds", &limits) {
                 assert!(!list.is_empty());
                 assert!(list.iter().all(|url| matches!(url.scheme(), "http" | "https")));

@@ -275,5 +275,5 @@ pub(crate) fn examples(
 #[pyfunction]
 pub(crate) fn split_url(url: &str) -> PyResult<(String, String)> {
     let url = parse_url(Some(url))?;
-    Ok(url.map(|url| (url.to_string(), hapax_page::host_key(&url))).unwrap_or_default())
+    Ok(url.map(|url| (url.to_string(), hapax_url::host_key(&url))).unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 //! Which address of a cluster is kept, as far as the address itself tells.
 
-use hapax_page::AddressRank;
+use hapax_url::AddressRank;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;

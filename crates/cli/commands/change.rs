@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
-use hapax_frontier::{UrlLimits, normalize};
+use hapax_url::{UrlLimits, normalize};
 use url::Url;
 
 use super::duplicates::{json_row, table, wanted};
@@ -274,7 +274,7 @@ fn has_no_other_port(data: &Path, host: &str) -> Result<()> {
         let Some(url) = std::str::from_utf8(&key).ok().and_then(|key| Url::parse(key).ok()) else {
             continue;
         };
-        let found = hapax_frontier::host_key(&url);
+        let found = hapax_url::host_key(&url);
         // Without a port, http and https are meant.
         if found.strip_suffix(":443").unwrap_or(&found) == host || found == host {
             return Ok(());
@@ -306,5 +306,5 @@ fn host(text: &str) -> Result<String> {
             ),
         ));
     };
-    Ok(hapax_frontier::host_key(&url))
+    Ok(hapax_url::host_key(&url))
 }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use hapax_dedup::{Error, Store};
 use hapax_extract::{Recipe, jieba};
-use hapax_fetch::warc;
 use hapax_frontier::{DiskFrontier, Frontier};
 use hapax_index::Error::Damaged;
 use hapax_index::{Searcher, damaged_files};
+use hapax_warc as warc;
 use serde_json::{Value, json};
 
 use super::open_index::{advice, advised};

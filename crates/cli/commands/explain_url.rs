@@ -8,7 +8,8 @@ use anyhow::Result;
 use hapax_dedup::Record;
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{DiskFrontier, Entry, Frontier, host_key};
+use hapax_frontier::{DiskFrontier, Entry, Frontier};
+use hapax_url::host_key;
 use serde_json::{Value, json};
 use url::Url;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use hapax_dedup::{Level, Neighbour, Record, Store};
-use hapax_frontier::{host_key, normalize};
+use hapax_url::{host_key, normalize};
 use serde_json::{Value, json};
 use url::Url;
 

@@ -29,7 +29,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let searcher = super::open_index::open(data)?;
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
-        let host = || url::Url::parse(&page.url).map(|url| hapax_frontier::host_key(&url));
+        let host = || url::Url::parse(&page.url).map(|url| hapax_url::host_key(&url));
         args.language.as_ref().is_none_or(|language| *language == page.language)
             && args
                 .host

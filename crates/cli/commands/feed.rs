@@ -11,8 +11,9 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use hapax_frontier::{DiskFrontier, Frontier, normalize};
+use hapax_frontier::{DiskFrontier, Frontier};
 use hapax_page::HASH;
+use hapax_url::normalize;
 use url::Url;
 
 use super::feed_file::{self, Filter, Whole, Writer};
@@ -39,7 +40,7 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     }
     let name = || file.display().to_string();
     let out = BufWriter::new(NewFile::create(file).with_context(name)?);
-    let created = hapax_fetch::warc::format_time(std::time::SystemTime::now());
+    let created = hapax_warc::format_time(std::time::SystemTime::now());
     let out = GzEncoder::new(out, Compression::default());
     let mut out = Writer::new(out, settings.recipe()?.name(), created)?;
     let mut keys = Vec::new();

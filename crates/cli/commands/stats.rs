@@ -97,7 +97,7 @@ impl LogStats {
             .into_iter()
             .map(|(day, count)| {
                 let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(day * 86_400);
-                let text = hapax_fetch::warc::format_time(time);
+                let text = hapax_warc::format_time(time);
                 (text.get(..10).unwrap_or_default().to_owned(), count)
             })
             .collect();

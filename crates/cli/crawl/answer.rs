@@ -9,8 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use hapax_fetch::Response;
-use hapax_fetch::warc::http_parts;
-use hapax_frontier::{Entry, EntryKind, UrlKey, url_key};
+use hapax_frontier::{Entry, EntryKind};
+use hapax_url::{UrlKey, url_key};
+use hapax_warc::http_parts;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the three numbers that a frame begins with.

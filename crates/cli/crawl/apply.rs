@@ -4,10 +4,10 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use hapax_dedup::{Level, Neighbour, Policy, Record};
-use hapax_fetch::warc::format_time;
-use hapax_frontier::host_key;
 use hapax_index::{Page, StoredPage};
 use hapax_page::{examples, site_of};
+use hapax_url::host_key;
+use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::{Committer, round};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hapax_frontier::url_key;
+use hapax_url::url_key;
 use url::Url;
 
 /// Doublings of the first wait.

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
-use hapax_fetch::warc::{Location, WarcOptions, Writer, format_time};
-use hapax_frontier::{Frontier, Lease, host_key, url_key};
+use hapax_frontier::{Frontier, Lease};
 use hapax_index::{Index, Searcher, StoredPage};
+use hapax_url::{host_key, url_key};
+use hapax_warc::{Location, WarcOptions, Writer, format_time};
 
 use super::digests::{self, Digests, Extent};
 use super::intact;

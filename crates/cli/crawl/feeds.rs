@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hapax_frontier::{Entry, Frontier, Lease, host_key};
+use hapax_frontier::{Entry, Frontier, Lease};
+use hapax_url::host_key;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -170,7 +171,7 @@ impl Feeds {
         if self.follows_none.load(Relaxed) {
             return false;
         }
-        let key = hapax_frontier::url_key(&format!("{} {url}", self.secret)) as u64;
+        let key = hapax_url::url_key(&format!("{} {url}", self.secret)) as u64;
         let feeds = self.lock();
         let hosts = feeds.get(&claim.feed).and_then(|feed| feed.hosts.get(&host_key(url)));
         let trust = hosts.and_then(|to| to.get(&host_key(&claim.of)));

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
-use hapax_frontier::{EntryKind, Fault, Frontier, Lease, UrlLimits, normalize};
+use hapax_frontier::{EntryKind, Fault, Frontier, Lease};
+use hapax_url::{UrlLimits, normalize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use url::Url;
 

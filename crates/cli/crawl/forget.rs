@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
-use hapax_frontier::host_key;
+use hapax_url::host_key;
 use url::Url;
 
 use super::apply::now;

@@ -4,10 +4,11 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Level, Neighbour};
-use hapax_fetch::warc::{Location, RecordKind, RefersTo, format_time};
-use hapax_frontier::{Lease, host_key};
+use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
 use hapax_page::examples;
+use hapax_url::host_key;
+use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
 use super::commit::{Committer, place, round};
 use super::log::{Discarded, DiscardedOf};

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
 use hapax_dedup::{SKETCH_SIZE, Sketch};
-use hapax_frontier::{Entry, EntryKind, Frontier, url_key};
+use hapax_frontier::{Entry, EntryKind, Frontier};
+use hapax_url::url_key;
 use url::Url;
 
 use super::page::PageWork;

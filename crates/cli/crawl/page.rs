@@ -159,18 +159,3 @@ fn no_text(document: &Document) -> Option<f64> {
     let bad = share(unknown) > MAX_UNKNOWN || share(controls) > MAX_CONTROLS;
     bad.then(|| share(unknown + controls))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn frontier_and_decision_call_a_site_the_same() {
-        for url in
-            ["http://a.example/x", "https://a.example/", "http://a.example:8080/", "http://[::1]/x"]
-        {
-            let url = Url::parse(url).unwrap();
-            assert_eq!(hapax_frontier::host_key(&url), hapax_page::host_key(&url));
-        }
-    }
-}

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use hapax_frontier::host_key;
+use hapax_url::host_key;
 use url::Url;
 
 use crate::limits::Dust;

@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hapax_fetch::Fetcher;
-use hapax_frontier::{Entry, url_key};
+use hapax_frontier::Entry;
+use hapax_url::url_key;
 
 use crate::files::open_regular;
 

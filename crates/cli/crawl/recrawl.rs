@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use hapax_dedup::Record;
 use hapax_fetch::Response;
-use hapax_fetch::warc::{RecordKind, RefersTo};
 use hapax_frontier::{Frontier, Lease};
+use hapax_warc::{RecordKind, RefersTo};
 use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};

@@ -1,7 +1,8 @@
 //! Addresses that lead elsewhere: what becomes of them and of where they lead.
 
 use anyhow::Result;
-use hapax_frontier::{Entry, EntryKind, Lease, Rejected, normalize};
+use hapax_frontier::{Entry, EntryKind, Lease};
+use hapax_url::{Rejected, normalize};
 use url::Url;
 
 use super::writer::Writer;

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer, fetch_robots};
-use hapax_frontier::{Entry, Lease, Rejected, UrlKey, UrlLimits, host_key, url_key};
+use hapax_frontier::{Entry, Lease};
+use hapax_url::{Rejected, UrlKey, UrlLimits, host_key, url_key};
 use tokio::sync::OnceCell;
 use url::Url;
 
@@ -274,7 +275,7 @@ fn sitemaps(
     let host = host_key(url);
     let (mut taken, mut others) = (Vec::new(), Vec::new());
     for map in rules.sitemaps.iter().filter_map(|text| url.join(text).ok()) {
-        match hapax_frontier::normalize(&map, limits) {
+        match hapax_url::normalize(&map, limits) {
             Ok(map) if host_key(&map) == host || in_scope(&map) => taken.push(map),
             Ok(map) => others.push(map),
             Err(Rejected::Trap(_)) => others.push(map),

@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_frontier::{Entry, EntryKind, Rejected, Scope, ScopeKind, UrlLimits, normalize};
+use hapax_frontier::{Entry, EntryKind};
+use hapax_url::{Rejected, Scope, ScopeKind, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 

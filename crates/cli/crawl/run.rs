@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hapax_fetch::Fetcher;
-use hapax_frontier::{DiskFrontier, Frontier, Next, normalize};
+use hapax_frontier::{DiskFrontier, Frontier, Next};
+use hapax_url::normalize;
 use tokio::sync::{Notify, Semaphore, mpsc};
 use url::Url;
 

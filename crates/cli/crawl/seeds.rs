@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_frontier::{Rejected, UrlLimits, normalize};
+use hapax_url::{Rejected, UrlLimits, normalize};
 use url::Url;
 
 use crate::exit::{USAGE, coded};

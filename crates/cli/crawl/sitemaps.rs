@@ -6,8 +6,9 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
 use hapax_fetch::Sitemap;
-use hapax_fetch::warc::format_time;
-use hapax_frontier::{Entry, Rejected, normalize};
+use hapax_frontier::Entry;
+use hapax_url::{Rejected, normalize};
+use hapax_warc::format_time;
 use url::Url;
 
 use super::writer::Writer;

@@ -139,7 +139,7 @@ impl Summary {
         data: &Path,
     ) -> Self {
         Self {
-            time: hapax_fetch::warc::format_time(SystemTime::now()),
+            time: hapax_warc::format_time(SystemTime::now()),
             complete: stop == Stop::Complete && counts.deferred == 0,
             stopped: stop.words().map(str::to_owned),
             pages: stats.pages(),

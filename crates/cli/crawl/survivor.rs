@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use anyhow::Result;
 use hapax_dedup::{Level, Neighbour};
-use hapax_fetch::warc::format_time;
 use hapax_index::StoredPage;
-use hapax_page::{AddressRank, examples, site_of};
+use hapax_page::{examples, site_of};
+use hapax_url::AddressRank;
+use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::Committer;

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
 
-use hapax_fetch::warc::{Record, http_parts, read_at};
 use hapax_page::{HASH, Kind};
+use hapax_warc::{Record, http_parts, read_at};
 use url::Url;
 
 /// Texts of pages kept lately, so that most evidence needs no look into the WARC.

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::{Features, Recipe, features, jieba};
-use hapax_fetch::warc::Reader;
 use hapax_index::Searcher;
 use hapax_page::HASH;
+use hapax_warc::Reader;
 use url::Url;
 
 use super::commit::{Committer, Parts};

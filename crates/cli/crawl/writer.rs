@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_frontier::{Entry, EntryKind, Frontier, normalize};
+use hapax_frontier::{Entry, EntryKind, Frontier};
+use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
 
@@ -511,7 +512,7 @@ impl Writer {
 
     /// Whether nothing but the rules, which were asked, speaks against a URL; else a line says what.
     pub(super) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
-        let host = hapax_frontier::host_key(url);
+        let host = hapax_url::host_key(url);
         if self.committer.forgotten(url, &host) {
             if self.frontier.mark(url)? {
                 self.committer.skip(url.as_str(), "forgotten", "")?;

@@ -198,7 +198,7 @@ fn range<T: std::str::FromStr + Copy + PartialOrd>(
 /// A day or a moment, in seconds since 1970.
 fn parse_time(text: &str) -> Result<u64> {
     let whole = if text.len() == 10 { format!("{text}T00:00:00Z") } else { text.to_owned() };
-    let time = hapax_fetch::warc::parse_time(&whole);
+    let time = hapax_warc::parse_time(&whole);
     let seconds = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     seconds.map(|since| since.as_secs()).ok_or_else(|| {
         coded(

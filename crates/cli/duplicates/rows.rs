@@ -233,7 +233,7 @@ impl Rows {
     }
 
     fn row(&mut self, offset: u64, entry: &Discarded) -> Row {
-        let time = hapax_fetch::warc::parse_time(&entry.time)
+        let time = hapax_warc::parse_time(&entry.time)
             .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
         let similarity = entry.similarity.map(|s| (s * 1000.0).round().clamp(0.0, 1000.0) as u16);
         Row {

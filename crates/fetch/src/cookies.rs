@@ -8,7 +8,7 @@ use reqwest::cookie::CookieStore;
 use reqwest::header::HeaderValue;
 use url::Url;
 
-use crate::warc::parse_time;
+use time::{Date, Month, OffsetDateTime, Time};
 
 /// Cookies of one host; the oldest of them goes first.
 const MAX_COOKIES: usize = 50;
@@ -240,7 +240,12 @@ fn date(text: &str) -> Option<SystemTime> {
         year @ 70..=99 => year + 1900,
         year => year,
     };
-    parse_time(&format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"))
+    let small = |number: u64| u8::try_from(number).ok();
+    let month = Month::try_from(small(month as u64)?).ok()?;
+    let year = i32::try_from(year).ok().filter(|year| *year >= 1970)?;
+    let date = Date::from_calendar_date(year, month, small(day)?).ok()?;
+    let time = Time::from_hms(small(hour)?, small(minute)?, small(second)?).ok()?;
+    Some(OffsetDateTime::new_utc(date, time).into())
 }
 
 #[cfg(test)]

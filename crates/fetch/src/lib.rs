@@ -7,7 +7,6 @@ One hop of a polite crawler: a URL to a response, within limits, past an address
   responses, so that scope, robots and guard are asked again at each hop.
 - [`AddressGuard`] judges the address that is dialled.
 - [`Robots`] reads robots.txt as RFC 9309 says; [`fetch_robots`] gets it; [`Sitemap`] reads what it names.
-- [`warc`] writes and reads WARC 1.1.
 */
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
@@ -19,6 +18,7 @@ mod decode;
 mod error;
 mod guard;
 mod headers;
+mod http;
 mod idle;
 mod limits;
 mod resolver;
@@ -26,14 +26,14 @@ mod response;
 mod robots;
 mod sitemap;
 mod tls;
-pub mod warc;
 
 pub use client::{Fetcher, Options, Validators, host_and_port, origin};
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
 pub use headers::{alternate_links, canonical_link, robots_directives};
+pub use http::{HttpParts, http_parts};
 pub use limits::Limits;
-pub use response::Response;
+pub use response::{Response, one_line};
 pub use robots::{MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

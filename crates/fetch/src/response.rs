@@ -117,7 +117,7 @@ impl Response {
 
 /// The same without what ends a line or a string: CR, LF and NUL become blanks (RFC 9110, 5.5). Else a
 /// value could add headers of its own, or end the head.
-pub(crate) fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
+pub fn one_line(value: &[u8]) -> Cow<'_, [u8]> {
     let breaks = |byte: u8| matches!(byte, b'\r' | b'\n' | 0);
     match value.iter().any(|&byte| breaks(byte)) {
         true => value.iter().map(|&byte| if breaks(byte) { b' ' } else { byte }).collect(),
@@ -186,7 +186,7 @@ mod tests {
         response.headers =
             hostile.iter().map(|(n, v)| ((*n).to_owned(), v.as_bytes().to_vec())).collect();
         assert_eq!(response.head(), stored, "whoever made it");
-        let (status, headers, body) = crate::warc::http_parts(&stored).unwrap();
+        let (status, headers, body) = crate::http_parts(&stored).unwrap();
         assert_eq!((status, headers.len(), body.len()), (503, 4, 0));
         let text = String::from_utf8(stored).unwrap();
         assert_eq!(text.matches(['\r', '\n', '\0']).count(), 2 * 6, "{text:?}");

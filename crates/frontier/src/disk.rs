@@ -10,13 +10,15 @@ use redb::{
     TableDefinition,
 };
 
+use hapax_url::UrlKey;
+
+use crate::Entry;
 use crate::bounds::QueueBytes;
 use crate::entry::CLASSES;
 use crate::error::{Error, Result};
 use crate::guard::{ADVICE, guarded};
 use crate::host::{class_of, host_hash, number_of, sequence};
 use crate::read_only::ReadOnlyFile;
-use crate::{Entry, UrlKey};
 
 const VERSION: u64 = 1;
 const META: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("meta");

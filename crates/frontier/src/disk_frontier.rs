@@ -4,18 +4,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hapax_url::{UrlKey, host_key, url_key};
 use url::Url;
 
 use crate::address::{Address, network};
 use crate::bounds::{Pushed, QueueBytes, UNCOUNTED_BYTES, bytes_of, find_place};
 use crate::disk::{Batch, Counters, Disk, UrlState};
-use crate::entry::{
-    Counts, Entry, EntryKind, HostState, Lease, Next, Options, RECENT, UrlKey, url_key,
-};
+use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, RECENT};
 use crate::error::{Error, Result};
 use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
 use crate::host::{Host, class_of, host_hash, sequence};
-use crate::host_key;
 use crate::seen::Seen;
 
 mod queue;

@@ -2,14 +2,6 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-/// A URL's identity: 128 bits of its normal form's XXH3.
-pub type UrlKey = u128;
-
-/// The identity of a URL in normal form.
-pub fn url_key(url: &str) -> UrlKey {
-    xxhash_rust::xxh3::xxh3_128(url.as_bytes())
-}
-
 /// What is expected behind a URL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryKind {
@@ -149,7 +141,7 @@ impl Default for Options {
 pub struct Lease {
     /// What to fetch.
     pub entry: Entry,
-    /// Its host, as [`host_key`](crate::host_key) writes it.
+    /// Its host, as [`host_key`](hapax_url::host_key) writes it.
     pub host: String,
     /// How often it was tried before.
     pub attempts: u8,
@@ -174,7 +166,7 @@ pub enum Next {
 /// What one host looks like from outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostState {
-    /// Its name, see [`host_key`](crate::host_key).
+    /// Its name, see [`host_key`](hapax_url::host_key).
     pub host: String,
     /// Its queued URLs, those in flight among them.
     pub queued: u64,

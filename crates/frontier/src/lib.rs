@@ -3,7 +3,6 @@ What a crawler fetches next.
 
 # Brief overview
 
-- [`normalize`] brings URLs to their normal form and refuses traps; [`Scope`] says which belong.
 - A [`Frontier`] keeps the seen-set and one queue a host, durably, and hands out URLs politely; a
   [`DiskFrontier`] does so in a folder:
   [`Frontier::push`] what was found, [`Frontier::next`] what may be fetched now, and
@@ -22,18 +21,13 @@ mod error;
 mod frontier;
 mod guard;
 mod host;
-mod listed;
-mod normalize;
 mod read_only;
-mod scope;
 mod seen;
 
 pub use address::network;
 pub use bounds::Pushed;
 pub use disk_frontier::DiskFrontier;
-pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, UrlKey, url_key};
+pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options};
 pub use error::{Error, Result};
 pub use frontier::{CLOSED_COUNTS, Fault, Frontier};
 pub use guard::is_guarded;
-pub use normalize::{Rejected, UrlLimits, normalize};
-pub use scope::{Scope, ScopeKind, host_key};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::UrlKey;
+use hapax_url::UrlKey;
 
 /// Places of the cache; 16 MiB.
 const PLACES: usize = 1 << 21;

@@ -2,6 +2,7 @@
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
 use hapax_extract::{Basis, Document, Recipe, Tie};
+use hapax_url::site_name;
 use url::Url;
 
 /// The hash of features; part of every recipe.
@@ -87,26 +88,6 @@ pub fn site_of(url: Option<&Url>, key: &[u8]) -> u64 {
         Some(url) if url.host().is_some() => HASH.hash(site_name(url).as_bytes()),
         Some(url) if url.scheme() == "file" => HASH.hash(b"file:"),
         _ => HASH.hash(key),
-    }
-}
-
-fn site_name(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    let host = host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host);
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-/// Host and port as logs name a host; a site is wider, see [`site_of`]: `a.example`, `a.example:8080`, and
-/// `a.example:443` for https. Port 80 is left out.
-///
-/// `hapax_frontier::host_key` is the same, for neither crate depends on the other: a test of the binary
-/// (`cli/crawl/page.rs`) holds them equal.
-pub fn host_key(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match (url.port(), url.scheme()) {
-        (Some(port), _) => format!("{host}:{port}"),
-        (None, "https") => format!("{host}:443"),
-        (None, _) => host.to_owned(),
     }
 }
 

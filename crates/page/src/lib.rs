@@ -6,8 +6,7 @@ What the duplicate decision knows of a web page: extraction and fingerprints bro
 - [`Kind::of`] says whether bytes are a page at all, [`Kind::read`] makes a document of them.
 - [`Evidence::of`] is what the decision looks at: fingerprint, sketch, names, numbers. A program that makes
   them by these functions can share a store with every other one that does.
-- [`examples`] shows a person what two texts share; [`AddressRank`] tells which of two addresses a person
-  would keep; [`stand_in`] stands for that of a page without one, [`as_it_stands`] is what its links are.
+- [`examples`] shows a person what two texts share; [`stand_in`] stands for that of a page without one, [`as_it_stands`] is what its links are.
 
 ```
 use hapax_page::{Evidence, Kind};
@@ -23,14 +22,12 @@ assert_eq!(stored.fingerprint, evidence.fingerprint);
 */
 #![forbid(unsafe_code)]
 
-mod address;
 mod evidence;
 mod examples;
 mod kind;
 mod stand_in;
 
-pub use address::AddressRank;
-pub use evidence::{Evidence, HASH, fingerprint, host_key, site_of};
+pub use evidence::{Evidence, HASH, fingerprint, site_of};
 pub use examples::examples;
 pub use kind::Kind;
 pub use stand_in::{as_it_stands, stand_in};

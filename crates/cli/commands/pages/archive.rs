@@ -4,8 +4,8 @@ use std::io::{self, Read, Seek};
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_time};
 use hapax_fetch::{Limits, Response, decode_bytes_within};
+use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_time};
 use url::Url;
 
 use super::Stored;

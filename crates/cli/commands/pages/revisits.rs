@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::SystemTime;
 
 use hapax_fetch::Response;
-use hapax_fetch::warc::{Record, http_parts, payload_digest};
+use hapax_warc::{Record, http_parts, payload_digest};
 use url::Url;
 
 use super::Stored;

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use anyhow::{Context, Result};
 use hapax_extract::Document;
 use hapax_fetch::Response;
-use hapax_fetch::warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
-use hapax_frontier::host_key;
+use hapax_url::host_key;
+use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
 use url::Url;
 
 use super::Source;

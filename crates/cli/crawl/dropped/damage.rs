@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
-use hapax_frontier::{host_key, url_key};
+use hapax_url::{host_key, url_key};
 use url::Url;
 
 use super::archive::{Ended, holder_of, holds_page, next_record, open};

@@ -11,7 +11,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use anyhow::Result;
-use hapax_frontier::{Entry, Frontier, Pushed, host_key};
+use hapax_frontier::{Entry, Frontier, Pushed};
+use hapax_url::host_key;
 use url::Url;
 
 use self::sources::Sources;

@@ -110,7 +110,7 @@ impl End {
     }
 
     pub(super) fn finish(lease: &Lease) -> Self {
-        let key = hapax_frontier::url_key(lease.entry.url.as_str()) as u64;
+        let key = hapax_url::url_key(lease.entry.url.as_str()) as u64;
         let again = format!("{}:{}", key % SEEN_BUCKETS, member(key));
         Self { again, ..Self::new("x", lease.sequence, Duration::ZERO, false) }
     }

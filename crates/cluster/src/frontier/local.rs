@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Counts, Lease, UrlKey};
+use hapax_frontier::{Counts, Lease};
+use hapax_url::UrlKey;
 
 use super::calls::{Ahead, End, Push};
 use crate::error::Error;

@@ -13,9 +13,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hapax_frontier::{
-    Counts, Entry, EntryKind, Fault, Frontier, HostState, Lease, Next, Options, Result, host_key,
-    network, url_key,
+    Counts, Entry, EntryKind, Fault, Frontier, HostState, Lease, Next, Options, Result, network,
 };
+use hapax_url::{host_key, url_key};
 use redis::cluster::ClusterPipeline;
 use url::Url;
 

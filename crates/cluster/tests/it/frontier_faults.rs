@@ -64,7 +64,7 @@ fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
         frontier.commit(b"").unwrap();
     };
     fetch("http://a.example/1");
-    let host = hapax_frontier::host_key(&Url::parse("http://a.example/").unwrap());
+    let host = hapax_url::host_key(&Url::parse("http://a.example/").unwrap());
     let cli = |command: &[&str]| cluster.cli(0, &[&["-c"], command].concat()).trim().to_owned();
     let key = |part: u64, what: &str| format!("hapax:{{{name}.h{part}}}:{what}");
     let state = format!("h:{host}");
@@ -103,7 +103,7 @@ fn the_hosts_of_another_worker_are_passed_over_however_many_they_are() {
             let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
             frontier.done(&lease, Duration::ZERO, Instant::now());
             frontier.commit(b"").unwrap();
-            let host = hapax_frontier::host_key(&Url::parse(url).unwrap());
+            let host = hapax_url::host_key(&Url::parse(url).unwrap());
             let state = format!("h:{host}");
             let part = (0..64).find(|part| cli(&["exists", &key(*part, &state)]) == "1").unwrap();
             let script = "local p = KEYS[1]:sub(1, -6) for n = 1, 1000 do \

@@ -1,17 +1,19 @@
-//! WARC 1.1 (ISO 28500:2017): what was fetched, in files that other tools read.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
-mod http;
+mod location;
 mod member;
 mod reader;
 mod resync;
+mod time;
 mod writer;
 
-pub use http::{HttpParts, http_parts};
+pub use hapax_fetch::{HttpParts, http_parts};
+pub use location::Location;
 pub use reader::{Reader, Record, read_at};
-pub use writer::{
-    Location, NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer, format_time,
-    parse_time,
-};
+pub use time::{format_time, parse_time};
+pub use writer::{NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer};
 
 use sha1::{Digest, Sha1};
 
@@ -32,5 +34,5 @@ pub fn payload_digest(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "../warc_tests.rs"]
+#[path = "warc_tests.rs"]
 mod tests;

@@ -5,6 +5,8 @@ use std::ops::Bound;
 
 use url::{Position, Url};
 
+use crate::host_key;
+
 /// How far from its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeKind {
@@ -88,20 +90,6 @@ fn backwards(host: &str) -> String {
 fn domain(url: &Url) -> &str {
     let host = url.host_str().unwrap_or_default();
     host.strip_prefix("www.").unwrap_or(host)
-}
-
-/// Host and port of a URL, the unit of politeness, robots and budgets: `a.example`,
-/// `a.example:8080`, and `a.example:443` for https. Port 80 is left out.
-///
-/// `hapax_page::host_key` is the same, for neither crate depends on the other: a test of the binary
-/// (`cli/crawl/page.rs`) holds them equal.
-pub fn host_key(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    match (url.port(), url.scheme()) {
-        (Some(port), _) => format!("{host}:{port}"),
-        (None, "https") => format!("{host}:443"),
-        (None, _) => host.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
-use super::writer::{Location, name};
+use crate::location::{Location, name};
 
 /// Bytes of a record's header block.
 const MAX_HEADER: usize = 64 * 1024;
@@ -31,20 +31,20 @@ impl Record {
 /// Reads the records of a WARC file in order, compressed or not.
 #[derive(Debug)]
 pub struct Reader<R> {
-    pub(super) input: Option<Input<R>>,
+    pub(crate) input: Option<Input<R>>,
     max_block: u64,
     /// Where in the file the last record began, or a little behind; a pipe has no places.
-    pub(super) start: Option<u64>,
+    pub(crate) start: Option<u64>,
     /// The file's length, where there is one.
-    pub(super) length: Option<u64>,
+    pub(crate) length: Option<u64>,
     /// A block that is longer than this cannot end before the file does.
     left: u64,
     /// Bytes read again after damage.
-    pub(super) reread: u64,
+    pub(crate) reread: u64,
 }
 
 #[derive(Debug)]
-pub(super) enum Input<R> {
+pub(crate) enum Input<R> {
     Gzip(Box<BufReader<MultiGzDecoder<BufReader<R>>>>),
     Plain(BufReader<R>),
 }
@@ -145,7 +145,7 @@ pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Res
 }
 
 /// The payload digest of the response at a place, if one is there and its header says it.
-pub(super) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<Option<String>> {
+pub(crate) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<Option<String>> {
     let headers = read_headers(&mut member(folder, place)?)?.unwrap_or_default();
     let header = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value);
     let response = header("warc-type").is_some_and(|kind| kind == "response");

@@ -9,7 +9,7 @@ const WINDOW_BITS: u8 = 15;
 
 /// Makes gzip members (RFC 1952). What it needs for one, some 300 KiB, serves the next.
 #[derive(Debug)]
-pub(super) struct Members {
+pub(crate) struct Members {
     gzip: Compress,
     /// What it has just made.
     piece: Box<[u8]>,
@@ -20,7 +20,7 @@ const PIECE: usize = 16 << 10;
 
 impl Members {
     /// By a level of deflate.
-    pub(super) fn new(level: u32) -> Self {
+    pub(crate) fn new(level: u32) -> Self {
         let gzip = Compress::new_gzip(Compression::new(level), WINDOW_BITS);
         Self { gzip, piece: vec![0; PIECE].into(), out: Vec::new() }
     }
@@ -29,7 +29,7 @@ impl Members {
     ///
     /// # Errors
     /// If deflate fails, which it does not on bytes in memory.
-    pub(super) fn make(&mut self, pieces: &[&[u8]]) -> io::Result<&[u8]> {
+    pub(crate) fn make(&mut self, pieces: &[&[u8]]) -> io::Result<&[u8]> {
         self.gzip.reset();
         self.out.clear();
         for piece in pieces {
@@ -58,7 +58,7 @@ impl Members {
     }
 
     /// Lets go of the room for a member that was large.
-    pub(super) fn shrink(&mut self, most: usize) {
+    pub(crate) fn shrink(&mut self, most: usize) {
         if self.out.capacity() > most {
             self.out = Vec::new();
         }

@@ -1,7 +1,9 @@
+//! An HTTP response as archives store it.
+
 /// Status, headers and body of an HTTP response.
 pub type HttpParts<'a> = (u16, Vec<(String, Vec<u8>)>, &'a [u8]);
 
-/// Takes apart an HTTP response as it lies in a record's block.
+/// Takes apart an HTTP response as it is stored: status line, headers, body.
 pub fn http_parts(block: &[u8]) -> Option<HttpParts<'_>> {
     let (head, body) = split(block)?;
     let mut lines =

@@ -3,10 +3,12 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::member::Members;
-use super::payload_digest;
-use super::reader::payload_digest_at;
-use crate::response::{Response, one_line};
+use crate::location::{Location, name};
+use crate::member::Members;
+use crate::payload_digest;
+use crate::reader::payload_digest_at;
+use crate::time::format_time;
+use hapax_fetch::{Response, one_line};
 
 /// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
 /// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
@@ -63,15 +65,6 @@ impl Default for WarcOptions {
     fn default() -> Self {
         Self { max_file_bytes: 1 << 30, level: 1, software: "hapax".into(), archive: "0".into() }
     }
-}
-
-/// Where a record lies.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Location {
-    /// The file's number: `pages-00001.warc.gz` is 1.
-    pub file: u32,
-    /// Where its gzip member begins.
-    pub offset: u64,
 }
 
 /// The page that a revisit record refers to.
@@ -302,55 +295,4 @@ fn open(folder: &Path, number: u32) -> io::Result<File> {
         File::open(folder)?.sync_all()?;
     }
     Ok(file)
-}
-
-/// The name of file `number`.
-pub(super) fn name(number: u32) -> String {
-    format!("pages-{number:05}.warc.gz")
-}
-
-/// RFC 3339 in UTC with seconds, as WARC and the logs write times.
-///
-/// Days to dates after H. Hinnant, *chrono-Compatible Low-Level Date Algorithms*.
-pub fn format_time(time: SystemTime) -> String {
-    let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let z = days + 719_468;
-    let (era, day_of_era) = (z / 146_097, z % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
-}
-
-/// Reads what [`format_time`] writes, fractions of a second left out.
-pub fn parse_time(text: &str) -> Option<SystemTime> {
-    let text = text.strip_suffix('Z')?;
-    let (date, time) = text.split_once('T')?;
-    let mut date = date.splitn(3, '-').map(|part| part.parse::<u64>().ok());
-    let (year, month, day) = (date.next()??, date.next()??, date.next()??);
-    let time = time.split('.').next()?;
-    let mut time = time.splitn(3, ':').map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (time.next()??, time.next()??, time.next()??);
-    let valid = (1970..=9999).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && hour < 24
-        && minute < 60
-        && second <= 60;
-    if !valid {
-        return None;
-    }
-    let year = year - u64::from(month <= 2);
-    let (era, year_of_era) = (year / 400, year % 400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(seconds))
 }

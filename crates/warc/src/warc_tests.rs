@@ -1,6 +1,6 @@
-use super::writer::name;
+use super::location::name;
 use super::*;
-use crate::response::Response;
+use hapax_fetch::Response;
 use std::io::{Cursor, Write as _};
 use std::time::{Duration, SystemTime};
 use url::Url;

@@ -1,7 +1,7 @@
 //! An archive of small files with every kind of record, half of it written after a crash that left a torn
 //! tail: what `scripts/check-warcs` shows to other readers of WARC.
 //!
-//! `cargo run --release -p hapax-fetch --example archive -- DIR`
+//! `cargo run --release -p hapax-warc --example archive -- DIR`
 
 use std::error::Error;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hapax_fetch::Response;
-use hapax_fetch::warc::{RecordKind, RefersTo, WarcOptions, Writer, format_time};
+use hapax_warc::{RecordKind, RefersTo, WarcOptions, Writer, format_time};
 use url::Url;
 
 /// Small enough that there are many.

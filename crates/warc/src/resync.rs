@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
-use super::reader::{Input, Reader};
+use crate::reader::{Input, Reader};
 
 /// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];

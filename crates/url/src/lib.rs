@@ -1,0 +1,27 @@
+/*!
+URL rules of a crawler.
+
+# Brief overview
+
+- [`normalize`] brings URLs to their normal form and refuses traps, within [`UrlLimits`].
+- [`Scope`] says which URLs belong to a crawl.
+- [`host_key`] names a host for politeness and logs, [`site_name`] the site that owns a page.
+- [`AddressRank`] says which of two addresses of one text a person would keep.
+- [`url_key`] is a URL's identity in 128 bits.
+*/
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod host;
+mod key;
+mod listed;
+mod normalize;
+mod rank;
+mod scope;
+
+pub use host::{host_key, site_name};
+pub use key::{UrlKey, url_key};
+pub use normalize::{Rejected, UrlLimits, normalize};
+pub use rank::AddressRank;
+pub use scope::{Scope, ScopeKind};
