@@ -60,33 +60,28 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(coded) = cause.downcast_ref::<Coded>() {
             return coded.code;
         }
-        if let Some(error) = cause.downcast_ref::<hapax_dedup::Error>() {
-            return match error {
-                hapax_dedup::Error::Locked { .. } => LOCKED,
-                hapax_dedup::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
-                hapax_dedup::Error::Io { .. } | hapax_dedup::Error::Poisoned => WRITE,
-                hapax_dedup::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
-                hapax_dedup::Error::Corrupt { .. } | hapax_dedup::Error::Version { .. } => DAMAGED,
-                _ => USAGE,
-            };
+        if let Some(error) = cause.downcast_ref::<hapax_data::Error>() {
+            match error {
+                hapax_data::Error::Invalid(_) => return USAGE,
+                hapax_data::Error::Damaged(_) => return DAMAGED,
+                hapax_data::Error::Locked(_) => return LOCKED,
+                hapax_data::Error::Write(_) => return WRITE,
+                hapax_data::Error::Store(error) => return code_of_store(error),
+                hapax_data::Error::Frontier(error) => return code_of_frontier(error),
+                hapax_data::Error::Index(error) => return code_of_index(error),
+                hapax_data::Error::Os(error) if is_write_error(error.kind()) => return WRITE,
+                // The cause says it.
+                _ => {}
+            }
         }
-        if let Some(error) = cause.downcast_ref::<hapax_frontier::Error>() {
-            return match error {
-                hapax_frontier::Error::Locked(_) => LOCKED,
-                hapax_frontier::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
-                hapax_frontier::Error::Io { .. } | hapax_frontier::Error::Poisoned => WRITE,
-                hapax_frontier::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
-                _ => DAMAGED,
-            };
+        if let Some(error) = cause.downcast_ref() {
+            return code_of_store(error);
         }
-        if let Some(error) = cause.downcast_ref::<hapax_index::Error>() {
-            return match error {
-                hapax_index::Error::Locked(_) => LOCKED,
-                hapax_index::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
-                hapax_index::Error::Io { .. } | hapax_index::Error::Poisoned => WRITE,
-                hapax_index::Error::Damaged { .. } => DAMAGED,
-                _ => USAGE,
-            };
+        if let Some(error) = cause.downcast_ref() {
+            return code_of_frontier(error);
+        }
+        if let Some(error) = cause.downcast_ref() {
+            return code_of_index(error);
         }
         #[cfg(feature = "cluster")]
         if let Some(error) = cause.downcast_ref::<hapax_cluster::Error>() {
@@ -97,6 +92,37 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         }
     }
     USAGE
+}
+
+fn code_of_store(error: &hapax_dedup::Error) -> u8 {
+    match error {
+        hapax_dedup::Error::Locked { .. } => LOCKED,
+        hapax_dedup::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
+        hapax_dedup::Error::Io { .. } | hapax_dedup::Error::Poisoned => WRITE,
+        hapax_dedup::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
+        hapax_dedup::Error::Corrupt { .. } | hapax_dedup::Error::Version { .. } => DAMAGED,
+        _ => USAGE,
+    }
+}
+
+fn code_of_frontier(error: &hapax_frontier::Error) -> u8 {
+    match error {
+        hapax_frontier::Error::Locked(_) => LOCKED,
+        hapax_frontier::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
+        hapax_frontier::Error::Io { .. } | hapax_frontier::Error::Poisoned => WRITE,
+        hapax_frontier::Error::Elsewhere(error) => code_elsewhere(error.as_ref()),
+        _ => DAMAGED,
+    }
+}
+
+fn code_of_index(error: &hapax_index::Error) -> u8 {
+    match error {
+        hapax_index::Error::Locked(_) => LOCKED,
+        hapax_index::Error::Io { source, .. } if is_damage(source.kind()) => DAMAGED,
+        hapax_index::Error::Io { .. } | hapax_index::Error::Poisoned => WRITE,
+        hapax_index::Error::Damaged { .. } => DAMAGED,
+        _ => USAGE,
+    }
 }
 
 /// The exit code for an error of a cluster.
@@ -132,6 +158,20 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
     )
 }
 
+/// What to do about an error that is of a damaged index.
+pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
+    error.chain().find_map(|cause| {
+        let index = match cause.downcast_ref() {
+            Some(hapax_data::Error::Index(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        let Some(hapax_index::Error::Damaged { path, .. }) = index else { return None };
+        let folder =
+            path.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "index"))?;
+        folder.parent().map(crate::commands::open_index::advice)
+    })
+}
+
 /// What to do about an error of this code.
 pub(crate) const fn hint(code: u8) -> Option<&'static str> {
     match code {
@@ -149,7 +189,11 @@ pub(crate) const fn hint(code: u8) -> Option<&'static str> {
 /// Whether the reader of our output has gone, as `head` does: no error.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+        let error = match cause.downcast_ref::<hapax_data::Error>() {
+            Some(hapax_data::Error::Os(error)) => Some(error),
+            _ => cause.downcast_ref::<io::Error>(),
+        };
+        error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     })
 }
 
@@ -166,17 +210,21 @@ mod tests {
         let path = || std::path::PathBuf::from("store");
         let codes = |kind: io::ErrorKind| {
             let source = || io::Error::from(kind);
+            let store = || hapax_dedup::Error::Io { path: path(), source: source() };
+            let queue = || hapax_frontier::Error::Io { path: path(), source: source() };
+            let index = || hapax_index::Error::Io { path: path(), source: source() };
+            let data = |error: hapax_data::Error| code_of(&error.into());
             [
-                code_of(&hapax_dedup::Error::Io { path: path(), source: source() }.into()),
-                code_of(&hapax_frontier::Error::Io { path: path(), source: source() }.into()),
-                code_of(&hapax_index::Error::Io { path: path(), source: source() }.into()),
+                [code_of(&store().into()), data(store().into())],
+                [code_of(&queue().into()), data(queue().into())],
+                [code_of(&index().into()), data(index().into())],
             ]
         };
         for kind in [InvalidData, InvalidInput, UnexpectedEof] {
-            assert_eq!(codes(kind), [DAMAGED; 3], "{kind}");
+            assert_eq!(codes(kind), [[DAMAGED; 2]; 3], "{kind}");
         }
         for kind in [StorageFull, ReadOnlyFilesystem, PermissionDenied] {
-            assert_eq!(codes(kind), [WRITE; 3], "{kind}");
+            assert_eq!(codes(kind), [[WRITE; 2]; 3], "{kind}");
         }
     }
 }

@@ -10,7 +10,6 @@ mod crawl;
 mod data;
 mod duplicates;
 mod exit;
-mod files;
 mod inspect;
 mod limits;
 mod local_server;
@@ -56,6 +55,9 @@ fn main() -> ExitCode {
             }
             output::error(&error);
             let code = exit::code_of(&error);
+            if let Some(advice) = exit::advice(&error) {
+                output::error(&anyhow::anyhow!(advice));
+            }
             if let Some(hint) = exit::hint(code) {
                 output::error(&anyhow::anyhow!(hint));
             }

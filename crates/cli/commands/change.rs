@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Result;
+use hapax_data::DuplicateKind;
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
 use hapax_url::{UrlLimits, normalize};
@@ -13,23 +14,24 @@ use url::Url;
 
 use super::duplicates::{json_row, table, wanted};
 use super::sink::Sink;
-use super::tables::read_only;
 use crate::args::{ListArgs, RestoreArgs};
 use crate::crawl::{Committer, Parts, Stats};
-use crate::data::{DataDir, must_exist, saved};
-use crate::duplicates::{Answer, Heads, Request, Row, Rows, submit, tables};
+use crate::data::saved;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
 use crate::output::{self, counted, escape, line, number, shell_path};
 use crate::settings::Settings;
+use hapax_data::read_only;
+use hapax_data::{Answer, Heads, Request, Row, Rows, submit, tables};
+use hapax_data::{DataDir, must_exist};
 
 /// Opens the stores of a data directory that nobody works on; `None` if somebody does.
 pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)>> {
-    let folder = match DataDir::open(data) {
+    let folder = match crate::data::open(data) {
         Ok(folder) => folder,
         Err(error) if code_of(&error) == LOCKED => return Ok(None),
         Err(error) => return Err(error),
     };
-    let settings = folder.saved()?.unwrap_or_default().settings;
+    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let parts = Parts {
         recipe: settings.recipe()?,
         policy: settings.policy()?,
@@ -108,7 +110,7 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
         }
         for row in wanted(&rows, &args.list)? {
             let restored = rows.decisions.restored(row.id).is_some();
-            let alias = rows.entry(&row)?.kind == "alias";
+            let alias = rows.entry(&row)?.kind == DuplicateKind::Alias;
             let gone = rows.decisions.ended(row.id) || rows.decisions.took_over(row.id);
             if restored == args.undo && !alias && !gone {
                 ids.push(row.id);

@@ -16,12 +16,14 @@ use serde_json::{Value, json};
 
 use super::open_index::{advice, advised};
 use super::print;
-use super::tables::locked;
-use crate::crawl::{Discarded, Skipped, left_without_store};
-use crate::data::{is_held, must_exist, saved, without_settings};
-use crate::duplicates::{Decision, KINDS};
+use crate::crawl::left_without_store;
+use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
+use hapax_data::Decision;
+use hapax_data::locked;
+use hapax_data::{Discarded, Skipped};
+use hapax_data::{is_held, must_exist};
 
 /// Blocks of records are read and thrown away up to any length.
 const MAX_BLOCK: u64 = 64 << 20;
@@ -83,7 +85,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
             }
         }
         // Another process at work is no damage.
-        Err(Error::Locked { .. }) => return Err(is_held(data)),
+        Err(Error::Locked { .. }) => return Err(is_held(data).into()),
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
             let result = match left_without_store(data) {
                 Some(left) => Err(coded(DAMAGED, format!("it is missing, and {left} is there"))),
@@ -108,7 +110,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         let open = |()| DiskFrontier::open_read_only(&frontier, options());
         let opened = DiskFrontier::verify(&frontier).and_then(open);
         let result = match opened {
-            Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data)),
+            Err(hapax_frontier::Error::Locked(_)) => return Err(is_held(data).into()),
             Err(error) => Err(error.into()),
             Ok(frontier) => check_frontier(&frontier).map(|(says, length)| {
                 skipped = skipped.map(|other: Lines| other.max(length));
@@ -133,7 +135,7 @@ pub(super) fn run(json: bool, data: &Path) -> Result<u8> {
         parts.push(Part { name: "summary", result });
     }
     if let Some(committed) = skipped {
-        let is_right = |line: &[u8]| Ok(serde_json::from_slice::<Skipped<'_>>(line).is_ok());
+        let is_right = |line: &[u8]| Ok(serde_json::from_slice::<Skipped>(line).is_ok());
         let result = check_log(&data.join("skipped.jsonl"), committed, is_right);
         parts.push(Part { name: "skipped", result });
     }
@@ -203,7 +205,7 @@ fn check_logs(data: &Path, position: &Value, store: &Store) -> Vec<Part> {
         let Ok(entry) = serde_json::from_slice::<Discarded>(line) else { return Ok(false) };
         // What was restored, replaced or forgotten has no record under this number any more.
         let own = store.record(entry.id)?.is_none_or(|record| record.key == entry.own_key());
-        Ok(own && KINDS.contains(&entry.kind.as_str()))
+        Ok(own)
     };
     let decided = |line: &[u8]| Ok(serde_json::from_slice::<Decision>(line).is_ok());
     let mut parts = vec![

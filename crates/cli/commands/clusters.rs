@@ -9,9 +9,10 @@ use serde_json::json;
 use super::duplicates::{cell, gone_told, open_all};
 use super::sink::{Sink, Table};
 use crate::args::ListArgs;
-use crate::duplicates::{Cluster, Order, Row, Rows, clusters};
+use crate::duplicates::Order;
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
+use hapax_data::{Cluster, Row, Rows, clusters};
 
 /// Copies shown of a cluster.
 const FEW_COPIES: usize = 5;
@@ -59,13 +60,7 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
         writeln!(out, "  stands for {}, {}", members(&cluster), bytes(cluster.bytes))?;
         for (rows, row) in cluster.rows.iter().take(FEW_COPIES) {
             let entry = rows.entry(row)?;
-            writeln!(
-                out,
-                "  {:>7}  {:<9} {}",
-                entry.id,
-                line(&entry.kind, 9),
-                line(&entry.url, 100)
-            )?;
+            writeln!(out, "  {:>7}  {:<9} {}", entry.id, entry.kind, line(&entry.url, 100))?;
         }
         if cluster.rows.len() > FEW_COPIES {
             writeln!(out, "           ... and {} more", cluster.rows.len() - FEW_COPIES)?;
@@ -144,7 +139,7 @@ fn table<'a>(clusters: impl Iterator<Item = Cluster<'a>>, out: Sink) -> Result<u
                 of_url.clone(),
                 copies.clone(),
                 entry.id.to_string(),
-                entry.kind,
+                entry.kind.to_string(),
                 cell(entry.url),
                 entry.distance.map_or_else(String::new, |distance| distance.to_string()),
                 entry.similarity.map_or_else(String::new, |similarity| similarity.to_string()),

@@ -19,12 +19,13 @@ use super::addresses::Addresses;
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
 use super::named::{read_named, root_of};
-use crate::crawl::{Committer, Extent, Outcome, PageWork, Parts, Stats};
-use crate::data::DataDir;
+use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
 use crate::exit::{BAD_INPUT, COMPLETE};
-use crate::files::Root;
 use crate::output::{self, shortened};
 use crate::settings::Settings;
+use hapax_data::DataDir;
+use hapax_data::Extent;
+use hapax_data::files::Root;
 
 /// A batch becomes durable in one step.
 const BATCH: usize = 512;

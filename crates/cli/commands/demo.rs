@@ -12,10 +12,10 @@ use super::demo_site::{HOSTS, answer};
 use super::main_job::{Run, resume};
 use crate::args::Common;
 use crate::crawl::print_summary;
-use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
 use crate::output::shell_path;
 use crate::settings::Settings;
+use hapax_data::DataDir;
 
 /// Bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;

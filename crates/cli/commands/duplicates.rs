@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
-use crate::data::must_hold_pages;
-use crate::duplicates::{Heads, Order, Row, Rows, Shown, tables};
+use crate::duplicates::Order;
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number, shell_path};
+use hapax_data::must_hold_pages;
+use hapax_data::{Heads, Row, Rows, Shown, tables};
 
 /// Rows shown to a person without `--limit`.
 const FEW: usize = 1000;
@@ -207,7 +208,7 @@ fn text_row(state: Option<&str>, shown: &Shown, out: &mut impl Write) -> Result<
         out,
         "{:>7}  {:<9} {distance:>4} {similarity:>5}  {}{state}",
         entry.id,
-        line(&entry.kind, 9),
+        entry.kind,
         line(&entry.url, 110)
     )?;
     writeln!(out, "{:>30}= {}{}", "", line(&entry.of.url, 110), gone_told(shown.gone))?;
@@ -246,7 +247,7 @@ pub(super) fn table<'a>(
         let cells = [
             entry.id.to_string(),
             entry.time,
-            entry.kind,
+            entry.kind.to_string(),
             cell(entry.url),
             number(entry.of.id.map(|id| id.to_string())),
             cell(entry.of.url),

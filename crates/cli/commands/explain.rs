@@ -16,11 +16,11 @@ use super::extract::blocks_json;
 use super::input::read;
 use super::print;
 use super::stored_kind::page_kind;
-use super::tables::read_only;
 use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
 use crate::output::{self, escape, line, number};
 use crate::settings::Settings;
+use hapax_data::read_only;
 
 /// Blocks and words shown without `--all`.
 const FEW: usize = 24;
@@ -60,7 +60,7 @@ fn one(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     };
     let settings = settings.clone().or(saved);
     let (policy, recipe) = (settings.policy()?, settings.recipe()?);
-    let tables = unread.map_or_else(|| read_only(data, policy, recipe.name()), Err);
+    let tables = unread.map_or_else(|| Ok(read_only(data, policy, recipe.name())?), Err);
     // Without a word of the caller's, the page is read as the tables ask for it.
     let made = tables.as_ref().ok().and_then(|tables| Recipe::parse(&tables.as_ref()?.1));
     let page = open(&args.first, args.url.first(), made.filter(|_| !asked).unwrap_or(recipe))?;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use hapax_data::DuplicateKind;
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, site_of};
@@ -12,9 +13,10 @@ use url::Url;
 
 use super::explain::{Page, page_json, page_text};
 use super::explain_verdict::key_of;
-use crate::crawl::{Discarded, stored_page};
-use crate::duplicates::{Heads, Rows, Shown, Texts, reason};
+use crate::duplicates::reason;
 use crate::output::escape;
+use hapax_data::{Discarded, stored_page};
+use hapax_data::{Heads, Rows, Shown};
 
 /// A page as it lies in a data directory.
 pub(super) struct Stored {
@@ -65,7 +67,7 @@ pub(super) fn find(
     let (page, missing) = match entry.map(|entry| entry.kind.as_str()) {
         Some("alias") => (None, "a redirect or a rule, which has no text"),
         _ => {
-            let kept = Texts::open(data)?.page(record.id);
+            let kept = crate::duplicates::texts(data)?.page(record.id);
             let bytes = kept.as_ref().map(|kept| kept.bytes);
             let place = kept.map(|kept| kept.stored_at).filter(|place| !place.is_empty());
             let logged = entry.and_then(|entry| entry.warc.clone());
@@ -93,7 +95,7 @@ fn fate(Shown { entry, leads_to, gone, .. }: &Shown) -> String {
 
 fn decided(shown: &Shown) -> String {
     let entry = &shown.entry;
-    if entry.kind == "alias" || shown.gone {
+    if entry.kind == DuplicateKind::Alias || shown.gone {
         return fate(shown);
     }
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use hapax_data::SkipReason;
 use hapax_dedup::Record;
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
@@ -15,16 +16,15 @@ use url::Url;
 
 use super::explain::shown;
 use super::explain_stored::{Stored, find};
-use super::tables::read_only;
 use crate::args::ExplainArgs;
-use crate::crawl::{
-    Rules, Skipped, claimed, depth_of, host_pages, moved_seeds, names_host, remembered_robots,
-};
+use crate::crawl::{Rules, claimed, host_pages, names_host, remembered_robots};
 use crate::data::saved;
-use crate::duplicates::{Decisions, skipped_lines};
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
+use hapax_data::read_only;
+use hapax_data::{Decisions, skipped_lines};
+use hapax_data::{Skipped, moved_seeds};
 
 /// The address that is to be explained, unless it is a file.
 pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {
@@ -167,7 +167,8 @@ impl Judge {
             .filter(|data| DiskFrontier::is_there(&data.join("frontier")))
             .and_then(|data| DiskFrontier::open(&data.join("frontier"), Default::default()).ok());
         let recipe = settings.recipe()?.name();
-        let store = data.map(|data| read_only(data, settings.policy()?, recipe)).transpose()?;
+        let policy = settings.policy()?;
+        let store = data.map(|data| read_only(data, policy, recipe)).transpose()?;
         let rules = Rules::new(&settings, seeds)?;
         if let Some(frontier) = &frontier {
             moved_seeds(frontier)?.iter().for_each(|to| rules.seed_moved(to));
@@ -198,7 +199,7 @@ impl Judge {
         let logged = self.rules.normal(url).and_then(|url| self.last_skipped(&url));
         let depth = match (&entry, &logged) {
             (Some((_, entry)), _) => entry.depth,
-            (None, Some(line)) => depth_of(line).unwrap_or(0),
+            (None, Some(line)) => line.depth.unwrap_or(0),
             (None, None) => 0,
         };
         let url = match self.rules.admit(url, depth) {
@@ -211,11 +212,12 @@ impl Judge {
                 report.say("scope", "inside");
                 normal
             }
-            Some(Err((normal, reason, detail))) => {
-                report.say("normal form", normal.as_str());
-                report.say("scope", if reason == "scope" { "outside" } else { "inside" });
-                report.refuse(reason, detail);
-                normal
+            Some(Err(refusal)) => {
+                report.say("normal form", refusal.url.as_str());
+                let outside = refusal.reason == SkipReason::Scope;
+                report.say("scope", if outside { "outside" } else { "inside" });
+                report.refuse(refusal.reason.as_str(), refusal.detail);
+                refusal.url
             }
         };
         if self.decisions.forgotten(url.as_str(), &host_key(&url)) {
@@ -226,7 +228,7 @@ impl Judge {
             Ok(None) => report.say("address", "the proxy resolves it"),
             Err(error) => {
                 report.say("address", error.to_string());
-                report.refuse(error.reason(), error.to_string());
+                report.refuse(SkipReason::from(error.kind()).as_str(), error.to_string());
                 return report;
             }
         }
@@ -284,12 +286,12 @@ impl Judge {
     }
 
     /// The last line about a URL in skipped.jsonl.
-    fn last_skipped(&self, url: &Url) -> Option<Skipped<'static>> {
+    fn last_skipped(&self, url: &Url) -> Option<Skipped> {
         let quoted = serde_json::to_string(url.as_str()).ok()?;
         let mut found = None;
         skipped_lines(self.data.as_deref()?, self.frontier.as_ref(), |line| {
             if line.contains(&quoted)
-                && let Ok(skipped) = serde_json::from_str::<Skipped<'static>>(line)
+                && let Ok(skipped) = Skipped::parse(line)
                 && skipped.url == url.as_str()
             {
                 found = Some(skipped);
@@ -311,7 +313,7 @@ impl Judge {
         &self,
         url: &Url,
         entry: Option<(u64, Entry)>,
-        logged: Option<&Skipped<'_>>,
+        logged: Option<&Skipped>,
         fate: Option<&str>,
         report: &mut Report,
     ) {

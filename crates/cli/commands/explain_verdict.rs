@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::explain::Page;
-use crate::crawl::{Digests, Extent, digests_of, matches};
-use crate::duplicates::Decisions;
 use crate::settings::Settings;
+use hapax_data::Decisions;
+use hapax_data::{Digests, Extent, digests_of, matches};
 
 /// The decision, in words and for programs.
 pub(super) struct Verdict {

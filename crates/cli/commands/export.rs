@@ -12,11 +12,11 @@ use super::duplicates::cell;
 use super::markdown::markdown;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
-use crate::data::unwritable;
-use crate::duplicates::{Rows, is_of_host};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::files::{NewFile, for_owner_only};
 use crate::output;
+use hapax_data::files::{NewFile, for_owner_only};
+use hapax_data::unwritable;
+use hapax_data::{Rows, is_of_host};
 
 /// Bytes of a file's name, without its number and ending.
 const MAX_NAME: usize = 80;
@@ -79,12 +79,11 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             each(&mut |page, copies| {
                 let path = folder.join(file_name(page));
                 let text = markdown(page, copies);
-                NewFile::replacing(&path)
-                    .and_then(|mut file| {
-                        file.write_all(text.as_bytes())?;
-                        file.finish()
-                    })
-                    .map_err(|error| unwritable(&path, &error))
+                let written = NewFile::replacing(&path).and_then(|mut file| {
+                    file.write_all(text.as_bytes())?;
+                    file.finish()
+                });
+                Ok(written.map_err(|error| unwritable(&path, &error))?)
             })?;
         }
     }

@@ -18,11 +18,11 @@ use url::Url;
 
 use super::feed_file::{self, Filter, Whole, Writer};
 use crate::crawl::{CLAIM, RunLimits, Stats, TRUST, Trust, claim_note};
-use crate::data::{DataDir, must_hold_pages};
-use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, WRITE, coded};
-use crate::files::NewFile;
 use crate::output::{counted, number};
+use hapax_data::Rows;
+use hapax_data::files::NewFile;
+use hapax_data::must_hold_pages;
 
 /// Characters of a feed's digest by which claims name their import.
 const IMPORT: usize = 16;
@@ -53,7 +53,13 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
                 continue;
             }
             keys.push(HASH.hash(entry.url.as_bytes()));
-            out.entry(entry.url, entry.of.url, entry.kind, entry.fingerprint, entry.time)?;
+            out.entry(
+                entry.url,
+                entry.of.url,
+                entry.kind.to_string(),
+                entry.fingerprint,
+                entry.time,
+            )?;
         }
     }
     let (out, entries) = out.finish()?;
@@ -96,10 +102,10 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     // only once the second reading has found the same digest.
     let first = read(file, |_, _| Ok(()))?;
     let import = first.sha256.get(..IMPORT).unwrap_or_default();
-    let folder = DataDir::open(data)?;
+    let folder = crate::data::open(data)?;
     let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
     let payload = frontier.payload()?;
-    let settings = folder.saved()?.unwrap_or_default().settings;
+    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
     let limits = settings.url_limits()?;
     let ends = RunLimits::new(&settings, folder.root(), &Arc::new(Stats::default()), None)?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

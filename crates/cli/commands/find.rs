@@ -14,9 +14,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::input::unpacked;
 use crate::args::{Common, FindArgs};
-use crate::data::unwritable;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::units::parse_size;
+use hapax_data::unwritable;
 
 /// What is looked for.
 #[derive(Clone, Copy, Debug)]

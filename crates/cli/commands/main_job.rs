@@ -9,10 +9,10 @@ use url::Url;
 use super::explain_url;
 use crate::args::{Common, CrawlArgs};
 use crate::crawl::{Job, Summary, check_settings, crawl, print_summary, read_seeds};
-use crate::data::DataDir;
 use crate::exit::{USAGE, code_of, coded};
 use crate::output;
 use crate::settings::Settings;
+use hapax_data::DataDir;
 
 /// Flags over the settings file.
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
@@ -81,20 +81,20 @@ pub(super) fn resume(
     run: Run,
     common: &Common,
 ) -> Result<Summary> {
-    let saved = data.saved()?;
+    let saved = crate::data::saved(data.root())?;
     let is_first = saved.is_none();
     let saved = saved.unwrap_or_default();
     let mut settings = flags.or(saved.settings);
     // An empty address takes back the one that was saved.
     settings.cluster = settings.cluster.filter(|address| !address.is_empty());
-    data.protect(&settings)?;
+    crate::data::protect(data, &settings)?;
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));
     ask_for_contact(&all, &mut settings, common.quiet);
     if is_first {
         // Later ones are saved when the stores have taken them: a kill before that finds these.
-        data.save(all.iter().map(Url::to_string).collect(), &settings)?;
+        crate::data::save(data, all.iter().map(Url::to_string).collect(), &settings)?;
     }
     let rules = format!(
         "{:?} {:?} {:?} {:?} {}",
@@ -117,7 +117,7 @@ pub(super) fn resume(
     // What a store refuses is not what the next run should take up.
     let begun = data.root().join("summary.json").exists();
     if is_first && !begun && done.as_ref().is_err_and(|error| code_of(error) == USAGE) {
-        data.forget_settings()?;
+        crate::data::forget_settings(data)?;
     }
     done
 }

@@ -34,8 +34,7 @@ mod sink;
 pub(crate) mod stats;
 mod status;
 mod stored_kind;
-pub(crate) mod tables;
-mod upgrade;
+pub(crate) mod upgrade;
 mod workers;
 
 use std::io::Write;

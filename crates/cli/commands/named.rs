@@ -13,7 +13,7 @@ use anyhow::Result;
 
 use super::input::within;
 use crate::exit::{USAGE, coded};
-use crate::files::Root;
+use hapax_data::files::Root;
 
 /// Bytes that are read of a pipe at a time.
 const PIECE: usize = 1 << 16;

@@ -6,9 +6,10 @@ use anyhow::Result;
 use hapax_extract::jieba;
 use hapax_index::{Error, Searcher};
 
-use crate::data::{must_exist, saved};
+use crate::data::saved;
 use crate::exit::{DAMAGED, USAGE, coded};
 use crate::output::shell_path;
+use hapax_data::must_exist;
 
 /// Opens the index; where there is none because none was wanted, that is said, and what can be done.
 pub(super) fn open(data: &Path) -> Result<Searcher> {
@@ -55,7 +56,7 @@ pub(crate) fn advised(data: &Path, error: Error) -> anyhow::Error {
 }
 
 /// What to do about a damaged index.
-pub(super) fn advice(data: &Path) -> String {
+pub(crate) fn advice(data: &Path) -> String {
     let pages = data.join("pages");
     let copy = "put a copy of index/ back";
     match pages.is_dir() {

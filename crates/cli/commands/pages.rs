@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
+use hapax_data::SkipReason;
 use hapax_fetch::Response;
 use url::Url;
 
@@ -22,11 +23,10 @@ use crate::crawl::{
     Committer, Outcome, PageWork, Parts, Rules, RunLimits, Stats, Stop, Summary, Unread,
     check_settings, interrupted, read_response, way_on,
 };
-use crate::data::DataDir;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
-use crate::files::Root;
 use crate::output::{duration, escape, number, shortened};
 use crate::settings::Settings;
+use hapax_data::files::Root;
 
 /// Bytes of archives from pipes that are held, so that they can be read again.
 const MAX_PIPED: usize = 256 << 20;
@@ -49,8 +49,8 @@ pub(super) fn run(
     let saved = crate::data::saved(data)?.unwrap_or_default();
     let settings = settings.or(saved.settings);
     check_settings(&settings, &[])?;
-    let data = DataDir::open(data)?;
-    data.protect(&settings)?;
+    let data = crate::data::open(data)?;
+    crate::data::protect(&data, &settings)?;
     let interrupted = interrupted()?;
     // Text work is all that is done here, whatever a crawl beside it was told.
     let kept = Settings { links_only: None, ..settings.clone() };
@@ -65,7 +65,7 @@ pub(super) fn run(
     };
     let stats = Arc::new(Stats::default());
     let committer = Committer::open(&data, &parts, None, Arc::clone(&stats))?;
-    data.save(saved.seeds, &settings)?;
+    crate::data::save(&data, saved.seeds, &settings)?;
     let ends = RunLimits::new(&settings, data.root(), &stats, None)?;
     let started = Instant::now();
     let limits = settings.page_limits()?;
@@ -303,7 +303,7 @@ impl Line {
     fn lost(&mut self, url: &Url) -> Result<()> {
         self.skip(
             url.as_str(),
-            "revisit",
+            SkipReason::Revisit,
             "the record that it refers to is nowhere in what was read",
         )
     }
@@ -377,7 +377,10 @@ impl Line {
             };
             // One page's failure is not the job's.
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(page)).unwrap_or_else(|_| {
-                Err(Unread { reason: "extraction", detail: "the page makes it fail".into() })
+                Err(Unread {
+                    reason: SkipReason::Extraction,
+                    detail: "the page makes it fail".into(),
+                })
             })
         };
         let work = |results: &mut Vec<(usize, Result<PageWork, Unread>)>| loop {
@@ -420,7 +423,7 @@ impl Line {
         self.skip(&refused.url, refused.reason, &refused.detail)
     }
 
-    fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
+    fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
         self.skipped += 1;
         self.committer.skip(url, reason, detail)
     }

@@ -4,16 +4,18 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
+use hapax_data::DecidedBy;
 use hapax_dedup::{Neighbour, Options, Policy, Record, Store};
 use serde_json::json;
 
 use super::change::alone;
 use crate::args::RecheckArgs;
-use crate::crawl::{Committer, matches_of_record};
-use crate::data::must_hold_pages;
-use crate::duplicates::{Request, Rows, Texts};
+use crate::crawl::Committer;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{self, counted, escape, line, number};
+use hapax_data::matches_of_record;
+use hapax_data::must_hold_pages;
+use hapax_data::{Request, Rows};
 
 /// Changes shown to a person.
 const FEW: usize = 20;
@@ -90,9 +92,9 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             .collect();
         committer.decides_by(asked.policy()?);
         // What takes the place of a duplicate comes first: another may be discarded for it.
-        let answer = committer.apply(&Request::Restore { ids }, "recheck")?;
+        let answer = committer.apply(&Request::Restore { ids }, DecidedBy::Recheck)?;
         not = answer.not;
-        let texts = Texts::open(data)?;
+        let texts = crate::duplicates::texts(data)?;
         for change in &changes {
             if let Some((of, near)) = &change.of {
                 committer.discard_kept(&texts, &change.record.key, &of.key, near)?;
@@ -100,8 +102,8 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         }
         committer.commit(true)?;
         committer.save_counts(&folder)?;
-        let seeds = folder.saved()?.unwrap_or_default().seeds;
-        folder.save(seeds, &asked)?;
+        let seeds = crate::data::saved(data)?.unwrap_or_default().seeds;
+        crate::data::save(&folder, seeds, &asked)?;
     }
     committer.close()?;
     if !args.json {

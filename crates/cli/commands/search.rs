@@ -8,9 +8,9 @@ use anyhow::Result;
 use hapax_index::Hit;
 use serde_json::json;
 
-use crate::duplicates::Rows;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, counted, line};
+use hapax_data::Rows;
 
 /// What several indexes find, the best first; a URL that two of them hold comes once.
 struct Found {

@@ -7,11 +7,13 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::duplicates::{gone_told, json_row};
-use crate::crawl::Discarded;
-use crate::data::must_hold_pages;
-use crate::duplicates::{Columns, Heads, Row, Rows, Texts, reason, tables};
+use crate::duplicates::{Columns, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, line, shell_path};
+use hapax_data::Discarded;
+use hapax_data::DuplicateKind;
+use hapax_data::must_hold_pages;
+use hapax_data::{Heads, Row, Rows, Texts, tables};
 
 /// Characters of a line, both sides, where nobody says.
 const WIDTH: usize = 140;
@@ -29,7 +31,7 @@ fn find<'a>(page: &str, dirs: &'a [PathBuf]) -> Result<(&'a PathBuf, Rows, (Row,
         }
     }
     match (found.len(), refused) {
-        (0, Some(error)) => Err(error),
+        (0, Some(error)) => Err(error.into()),
         (0 | 1, _) => found.pop().ok_or_else(|| coded(USAGE, "--data is needed")),
         _ => Err(coded(USAGE, format!("{page} is in several data directories: give one --data"))),
     }
@@ -41,8 +43,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let store = tables(data);
     let shown = Heads::new(&rows, store.as_ref()).shown(&found)?;
     let entry = &shown.entry;
-    let texts = Texts::open(data)?;
-    let others = dirs.iter().filter(|other| *other != data).map(|other| Texts::open(other));
+    let texts = crate::duplicates::texts(data)?;
+    let others =
+        dirs.iter().filter(|other| *other != data).map(|other| crate::duplicates::texts(other));
     let others: Vec<Texts> = others.collect::<Result<_>>()?;
     let elsewhere = || {
         let page = others.iter().find_map(|other| other.page_of(&entry.of.url));
@@ -99,7 +102,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         },
     }
     match (own, other) {
-        _ if entry.kind == "alias" => {}
+        _ if entry.kind == DuplicateKind::Alias => {}
         (Some(own), Some(other)) if own == other => {
             writeln!(out, "\nThe two texts are equal.")?;
         }
@@ -113,7 +116,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         _ => writeln!(out, "\nThe texts were not kept (--no-warc).")?,
     }
     let gone = rows.decisions.took_over(entry.id) || rows.decisions.ended(entry.id);
-    if restored.is_none() && entry.kind != "alias" && !gone {
+    if restored.is_none() && entry.kind != DuplicateKind::Alias && !gone {
         writeln!(
             out,
             "\nNot the same? crawl duplicates restore {} --data {}\nThe wrong one kept? crawl duplicates keep {} --data {}",

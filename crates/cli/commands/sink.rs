@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::data::unwritable;
-use crate::files::NewFile;
 use crate::output::escape;
+use hapax_data::files::NewFile;
+use hapax_data::unwritable;
 
 /// A file or stdout.
 pub(super) struct Sink {
@@ -37,7 +37,9 @@ impl Sink {
     /// Everything is written.
     pub(super) fn finish(self) -> Result<()> {
         match self.out.into_inner().map_err(io::IntoInnerError::into_error)? {
-            Place::File(file, path) => file.finish().map_err(|error| unwritable(&path, &error)),
+            Place::File(file, path) => {
+                Ok(file.finish().map_err(|error| unwritable(&path, &error))?)
+            }
             Place::Stdout(mut out) => Ok(out.flush()?),
         }
     }

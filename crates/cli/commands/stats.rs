@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde::Serialize;
 
-use crate::data::must_hold_pages;
-use crate::duplicates::{KINDS, Rows};
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
+use hapax_data::Rows;
+use hapax_data::must_hold_pages;
 
 /// Classes of similarity, each a twentieth wide.
 pub(crate) const CLASSES: usize = 20;
@@ -65,10 +65,9 @@ impl LogStats {
             rows.all().iter().filter(|row| rows.decisions.restored(row.id).is_some()).count()
                 as u64;
         for row in rows.discarded() {
-            let kind = KINDS.get(usize::from(row.kind)).copied().unwrap_or("near");
-            *stats.kinds.entry(kind).or_default() += 1;
+            *stats.kinds.entry(row.kind.as_str()).or_default() += 1;
             *days.entry(row.time / 86_400).or_default() += 1;
-            if kind == "alias" {
+            if row.is_alias() {
                 stats.aliases += 1;
                 continue;
             }

@@ -9,12 +9,14 @@ use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
 use super::open_index;
-use super::tables::read_only;
-use crate::crawl::{Summary, digests_of, print_hosts, print_summary};
-use crate::data::{is_locked, must_exist, saved, unreadable, without_settings};
-use crate::duplicates::{LogCounts, Rows};
+use crate::crawl::{Summary, print_hosts, print_summary};
+use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, escape, number};
+use hapax_data::digests_of;
+use hapax_data::read_only;
+use hapax_data::{LogCounts, Rows};
+use hapax_data::{is_locked, must_exist, unreadable};
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {
@@ -89,7 +91,7 @@ fn read(data: &Path) -> Result<Option<Summary>> {
             Ok(Some(summary))
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unreadable(&path, &error)),
+        Err(error) => Err(unreadable(&path, &error).into()),
     }
 }
 

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::Result;
 use hapax_extract::Recipe;
 
-use super::tables::read_only;
 use crate::crawl::upgrade;
-use crate::data::{DataDir, must_hold_pages};
 use crate::exit::{COMPLETE, DAMAGED, coded};
 use crate::output::{counted, escape};
+use hapax_data::read_only;
+use hapax_data::{DataDir, must_hold_pages};
 
 pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     must_hold_pages(root)?;

@@ -3,6 +3,8 @@
 use std::time::SystemTime;
 
 use anyhow::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::{Page, StoredPage};
 use hapax_page::{examples, site_of};
@@ -11,14 +13,14 @@ use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::{Committer, round};
-use super::digests::is_of_text;
 use super::fetch::VALIDATORS;
-use super::log::{Discarded, DiscardedOf};
 use super::summary::Summary;
 use super::survivor::Rank;
-use super::texts::stored_page;
-use crate::data::DataDir;
-use crate::duplicates::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
+use hapax_data::DataDir;
+use hapax_data::is_of_text;
+use hapax_data::stored_page;
+use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
+use hapax_data::{Discarded, DiscardedOf};
 
 /// A discarded page on its way into the index.
 struct Found {
@@ -53,14 +55,14 @@ impl Committer {
         let spool = Spool::of(&self.root);
         let requests = spool.requests();
         for (path, request) in &requests {
-            let answer = self.apply(request, "person")?;
+            let answer = self.apply(request, DecidedBy::Person)?;
             spool.answer(path, &answer);
         }
         Ok(!requests.is_empty())
     }
 
     /// Does one request, durably.
-    pub(crate) fn apply(&mut self, request: &Request, by: &str) -> Result<Answer> {
+    pub(crate) fn apply(&mut self, request: &Request, by: DecidedBy) -> Result<Answer> {
         // What is to change must be found in log and index.
         self.commit_as_it_is()?;
         let rows = Rows::open(&self.root)?;
@@ -106,7 +108,7 @@ impl Committer {
         rows: &Rows,
         texts: &Texts,
         id: u64,
-        by: &str,
+        by: DecidedBy,
     ) -> Result<Result<(), Refused>> {
         let (entry, line) = match self.row(rows, id) {
             Ok(found) => found,
@@ -121,7 +123,7 @@ impl Committer {
         };
         self.index_again(&entry, &found, new_id)?;
         self.tell_restored(&entry.url)?;
-        self.count(&entry.kind, -1, entry.bytes);
+        self.count(entry.kind, -1, entry.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Restore,
@@ -130,13 +132,18 @@ impl Committer {
             of: Some(entry.of.url),
             new_id: Some(new_id),
             old_id: None,
-            by: by.to_owned(),
+            by,
         })?;
         Ok(Ok(()))
     }
 
     /// Takes a restoring back.
-    fn discard_again(&mut self, rows: &Rows, id: u64, by: &str) -> Result<Result<(), Refused>> {
+    fn discard_again(
+        &mut self,
+        rows: &Rows,
+        id: u64,
+        by: DecidedBy,
+    ) -> Result<Result<(), Refused>> {
         if self.decisions.restored(id).is_none() {
             return Ok(Err("it was not restored".into()));
         }
@@ -159,7 +166,7 @@ impl Committer {
         self.forget(own)?;
         self.forget_validators(&entry.url);
         self.store.insert_record(&record, Some(of))?;
-        self.count(&entry.kind, 1, entry.bytes);
+        self.count(entry.kind, 1, entry.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Discard,
@@ -169,7 +176,7 @@ impl Committer {
             // What was discarded for it meanwhile is, from here on, for the other page.
             new_id: Some(of),
             old_id: Some(own),
-            by: by.to_owned(),
+            by,
         })?;
         Ok(Ok(()))
     }
@@ -180,7 +187,7 @@ impl Committer {
         rows: &Rows,
         texts: &Texts,
         id: u64,
-        by: &str,
+        by: DecidedBy,
     ) -> Result<Result<(), Refused>> {
         let (mut entry, written) = match self.row(rows, id) {
             Ok(found) => found,
@@ -224,8 +231,8 @@ impl Committer {
         line.key = entry.key.as_ref().map(|_| line.url.clone());
         let other_url = line.url.clone();
         self.discarded.append(&line)?;
-        self.count(&entry.kind, -1, entry.bytes);
-        self.count(&line.kind, 1, line.bytes);
+        self.count(entry.kind, -1, entry.bytes);
+        self.count(line.kind, 1, line.bytes);
         self.decide(&Decision {
             time: now(),
             action: Action::Keep,
@@ -234,7 +241,7 @@ impl Committer {
             of: Some(other_url),
             new_id: Some(new_id),
             old_id: Some(other.id),
-            by: by.to_owned(),
+            by,
         })?;
         Ok(Ok(()))
     }
@@ -246,14 +253,16 @@ impl Committer {
         rows: &Rows,
         texts: &Texts,
         copies: Vec<Row>,
-        (gone, by): (&str, &str),
+        (gone, by): (&str, DecidedBy),
     ) -> Result<bool> {
         let mut ranked = Vec::new();
         let site = site_of(Url::parse(gone).ok().as_ref(), gone.as_bytes());
         for row in copies {
             let entry = rows.entry(&row)?;
-            if entry.kind != "alias" && !self.decisions.forgotten(&entry.url, rows.host(&row)) {
-                let is_equal = entry.kind == "exact";
+            if entry.kind != DuplicateKind::Alias
+                && !self.decisions.forgotten(&entry.url, rows.host(&row))
+            {
+                let is_equal = entry.kind == DuplicateKind::Exact;
                 ranked.push((is_equal, Rank::of(&entry, site), row.id, entry));
             }
         }
@@ -298,7 +307,7 @@ impl Committer {
             of: None,
             new_id: None,
             old_id: None,
-            by: "crawl".to_owned(),
+            by: DecidedBy::Crawl,
         })
     }
 
@@ -328,7 +337,7 @@ impl Committer {
         self.forget_validators(&String::from_utf8_lossy(key));
         let id = self.store.insert_record(&record, Some(other))?;
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
-        self.count(&line.kind, 1, line.bytes);
+        self.count(line.kind, 1, line.bytes);
         self.discarded.append(&line)?;
         // The rows that were discarded for it are, from here on, for the other one.
         self.decide(&Decision {
@@ -339,7 +348,7 @@ impl Committer {
             of: Some(line.url),
             new_id: Some(other),
             old_id: Some(own),
-            by: "recheck".to_owned(),
+            by: DecidedBy::Recheck,
         })
     }
 
@@ -376,7 +385,7 @@ impl Committer {
         Discarded {
             time: now(),
             id,
-            kind: if exact { "exact" } else { "near" }.to_owned(),
+            kind: if exact { DuplicateKind::Exact } else { DuplicateKind::Near },
             of: DiscardedOf {
                 id: Some(of_id),
                 url: String::from_utf8_lossy(&of.key).into_owned(),
@@ -442,7 +451,7 @@ impl Committer {
         summary.pages = self.stats.pages();
         summary.needs_upgrade = self.digests().needs_upgrade();
         summary.take_discarded(&log);
-        data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)
+        Ok(data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?)
     }
 
     /// The row, if its page is discarded now.
@@ -452,7 +461,7 @@ impl Committer {
         let Some((entry, line)) = found else {
             return Err("no row of discarded.jsonl has this id".into());
         };
-        if entry.kind == "alias" {
+        if entry.kind == DuplicateKind::Alias {
             return Err(format!("it only leads to {}: there is no page", entry.of.url));
         }
         if self.decisions.renewed(id) {
@@ -547,13 +556,9 @@ impl Committer {
     }
 
     /// One page more is discarded, or one less, of so many bytes.
-    pub(super) fn count(&self, kind: &str, discarded: i64, bytes: u64) {
+    pub(super) fn count(&self, kind: DuplicateKind, discarded: i64, bytes: u64) {
         self.stats.update(|counts| {
-            let slot = match kind {
-                "exact" => &mut counts.exact,
-                "canonical" => &mut counts.canonical,
-                _ => &mut counts.near,
-            };
+            let slot = counts.of_kind(kind);
             *slot = slot.saturating_add_signed(discarded);
             counts.discarded_bytes = match discarded {
                 ..0 => counts.discarded_bytes.saturating_sub(bytes),

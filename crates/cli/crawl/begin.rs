@@ -1,14 +1,16 @@
 //! What a run begins with: its seeds, what other rules have left out, and pages to look at again.
 
 use anyhow::{Context, Result};
+use hapax_data::SitemapPart;
+use hapax_data::SkipReason;
 use hapax_frontier::Entry;
 use url::Url;
 
-use super::log::Skipped;
 use super::recrawl::GONE;
-use super::rules::{A_SITEMAP, BY_LINE, RULES, depth_of, depth_told};
-use super::sitemaps::{BELOW_INDEXES, REST, SITEMAP, Way};
+use super::rules::{BY_LINE, RULES};
+use super::sitemaps::Way;
 use super::writer::Writer;
+use hapax_data::Skipped;
 
 /// So many pages to look at again are made durable at a time.
 const AGAIN: u64 = 10_000;
@@ -33,7 +35,7 @@ impl Writer {
         self.committer.rules.clone_from(&before);
         let lines = before.lines().zip(rules.lines()).zip(BY_LINE);
         let changed = lines.filter(|((before, now), _)| before != now);
-        let changed: Vec<&str> = changed.flat_map(|(_, reasons)| reasons).copied().collect();
+        let changed: Vec<SkipReason> = changed.flat_map(|(_, reasons)| reasons).copied().collect();
         let mut queued = 0u64;
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
             Ok(log) => std::io::BufReader::new(log),
@@ -42,56 +44,39 @@ impl Writer {
         };
         for line in std::io::BufRead::lines(log) {
             let line = line.context("skipped.jsonl")?;
-            let Ok(skipped) = serde_json::from_str::<Skipped>(&line) else { continue };
-            if !changed.contains(&&*skipped.reason) {
+            let Ok(skipped) = Skipped::parse(&line) else { continue };
+            if !changed.contains(&skipped.reason) {
                 continue;
             }
-            if !RULES.contains(&&*skipped.reason) {
-                let Ok(url) = Url::parse(&skipped.url) else { continue };
-                if skipped.detail.ends_with(A_SITEMAP) {
-                    self.sitemap_again(&url)?;
-                    continue;
-                }
-                let depth = depth_told(&skipped).unwrap_or(1);
-                // It was leased then, or has been fetched since.
-                if self.committer.store().id_of(skipped.url.as_bytes())?.is_none()
-                    && let Some(Ok(url)) = self.rules.admit(&url, depth)
-                    && self.frontier.push_again(Entry::page(url, depth))?
-                {
-                    queued += 1;
-                    if queued.is_multiple_of(AGAIN) {
-                        self.committer.commit(false)?;
-                    }
-                }
-                continue;
-            }
-            let depth = depth_of(&skipped);
             let Ok(url) = Url::parse(&skipped.url) else { continue };
-            if skipped.detail == SITEMAP {
-                self.sitemap_at(&url, Way::BELOW)?;
-                continue;
-            }
-            if skipped.detail.starts_with(REST) {
-                self.sitemap_again(&url)?;
-                continue;
-            }
-            if skipped.detail.starts_with(BELOW_INDEXES) {
-                // No rule says how deep those are read.
-                continue;
-            }
-            // One that was queued when it was refused is known by now.
-            if let Some(Ok(url)) = self.rules.admit(&url, depth.unwrap_or(1))
-                && self.committer.store().id_of(url.as_str().as_bytes())?.is_none()
-                && self.frontier.push_again(Entry::page(url, depth.unwrap_or(1)))?
-            {
-                queued += 1;
-                if queued.is_multiple_of(AGAIN) {
-                    self.committer.commit(false)?;
+            match (skipped.sitemap, RULES.contains(&skipped.reason)) {
+                (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, Way::BELOW)?,
+                (Some(SitemapPart::Whole | SitemapPart::Entries), _) => {
+                    self.sitemap_again(&url)?;
                 }
+                // No rule says how deep those are read.
+                (Some(SitemapPart::TooDeep), _) => {}
+                (None, _) => queued += u64::from(self.take_back(&url, skipped.depth)?),
+            }
+            if queued >= AGAIN {
+                queued = 0;
+                self.committer.commit(false)?;
             }
         }
         rules.clone_into(&mut self.committer.rules);
         self.committer.commit(false)
+    }
+
+    /// Queues a page that was refused, if the rules admit it now: it was known then, or leased, and may have
+    /// been fetched since.
+    fn take_back(&self, url: &Url, depth: Option<u16>) -> Result<bool> {
+        let depth = depth.unwrap_or(1);
+        match self.rules.admit(url, depth) {
+            Some(Ok(url)) if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() => {
+                Ok(self.frontier.push_again(Entry::page(url, depth))?)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.

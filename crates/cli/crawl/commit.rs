@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
+use hapax_data::SkipReason;
 use hapax_dedup::{Neighbour, Options, Store};
 use hapax_extract::{Recipe, jieba};
 use hapax_frontier::{Frontier, Lease};
@@ -18,19 +19,21 @@ use hapax_index::{Index, Searcher, StoredPage};
 use hapax_url::{host_key, url_key};
 use hapax_warc::{Location, WarcOptions, Writer, format_time};
 
-use super::digests::{self, Digests, Extent};
 use super::intact;
-use super::log::{Committed, Log, Skipped};
 use super::page::PageWork;
-use super::positions::{PagePosition, SkipPosition, digests_of, read_position};
 use super::received::Received;
-use super::shared::{Told, Verdicts, url_of_key};
+use super::rules::Refusal;
+use super::shared::{Told, Verdicts};
 use super::stats::Stats;
-use super::texts::TextCache;
 use crate::commands::open_index::advised;
-use crate::data::DataDir;
-use crate::duplicates::{Decisions, LogCounts, Rows};
 use crate::exit::{DAMAGED, USAGE, coded};
+use hapax_data::DataDir;
+use hapax_data::TextCache;
+use hapax_data::url_of_key;
+use hapax_data::{Committed, Log, Skipped};
+use hapax_data::{Decisions, LogCounts, Rows};
+use hapax_data::{Digests, Extent};
+use hapax_data::{PagePosition, SkipPosition, digests_of, read_position};
 
 /// Which stores a job uses, and how.
 #[derive(Clone, Debug)]
@@ -317,7 +320,7 @@ impl Committer {
             self.supersede(known, url)?;
         }
         if self.decisions.forgotten(url, &host_key(&page.url)) {
-            self.skip(url, "forgotten", "")?;
+            self.skip(url, SkipReason::Forgotten, "")?;
             self.unused(page);
             return Ok(Outcome::Known);
         }
@@ -333,7 +336,7 @@ impl Committer {
             Some(Told::New) => None,
             Some(Told::Duplicate(of)) => Some(of),
             Some(Told::Taken) => {
-                self.skip(url, "lease-lost", "another worker has fetched it meanwhile")?;
+                self.skip(url, SkipReason::LeaseLost, "another worker has fetched it meanwhile")?;
                 self.unused(page);
                 return Ok(Outcome::Known);
             }
@@ -388,7 +391,7 @@ impl Committer {
     ) -> Result<Vec<Neighbour>> {
         let former = page.evidence.basis.features.former_digest;
         let former = former.filter(|_| self.digests.has_former());
-        digests::matches(&self.store, document, former, extent)
+        Ok(hapax_data::matches(&self.store, document, former, extent)?)
     }
 
     /// Which digests the store's records have.
@@ -403,15 +406,21 @@ impl Committer {
     }
 
     /// Logs a URL that was not fetched or not used.
-    pub(crate) fn skip(&mut self, url: &str, reason: &str, detail: &str) -> Result<()> {
-        let time = format_time(SystemTime::now());
-        self.skipped.append(&Skipped {
-            time: time.into(),
-            url: url.into(),
-            reason: reason.into(),
-            detail: detail.into(),
-        })?;
-        self.stats.skip(reason);
+    pub(crate) fn skip(&mut self, url: &str, reason: SkipReason, detail: &str) -> Result<()> {
+        self.skip_line(&Skipped::new(format_time(SystemTime::now()), url, reason, detail))
+    }
+
+    /// The same of a URL that rules refuse.
+    pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
+        let Refusal { url, reason, detail, depth, sitemap } = refusal;
+        let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
+        self.skip_line(&Skipped { depth, sitemap, ..line })
+    }
+
+    /// Adds a line to skipped.jsonl.
+    pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {
+        self.skipped.append(line)?;
+        self.stats.skip(line.reason);
         self.lines += 1;
         Ok(())
     }

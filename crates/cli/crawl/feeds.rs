@@ -10,14 +10,16 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use hapax_data::SkipReason;
 use hapax_frontier::{Entry, Frontier, Lease};
 use hapax_url::host_key;
+use hapax_warc::format_time;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::commit::Outcome;
-use super::log::Skipped;
 use super::writer::Writer;
+use hapax_data::Skipped;
 
 /// Under these names the frontier remembers a URL's claim, what was learnt about a feed, and about a feed's
 /// claims on one host (the name is the feed's, the host's, and that of the host of the other pages, each in
@@ -245,12 +247,9 @@ impl Writer {
         let Ok(log) = std::fs::File::open(self.root.join("skipped.jsonl")) else { return Ok(()) };
         for line in std::io::BufRead::lines(std::io::BufReader::new(log)) {
             let line = line.context("skipped.jsonl")?;
-            let Ok(skipped) = serde_json::from_str::<Skipped<'_>>(&line) else { continue };
-            if skipped.reason != "feed" {
-                continue;
-            }
-            let claim = skipped.detail.split_once(SAYS).and_then(|(feed, of)| {
-                Some(Claim { feed: feed.to_owned(), of: Url::parse(of).ok()? })
+            let Ok(skipped) = Skipped::parse(&line) else { continue };
+            let claim = skipped.claim.and_then(|claim| {
+                Some(Claim { of: Url::parse(&claim.of).ok()?, feed: claim.feed })
             });
             if let (Ok(url), Some(claim)) = (Url::parse(&skipped.url), claim) {
                 visit(self, url, claim)?;
@@ -275,8 +274,11 @@ impl Writer {
                 }
             }
         }
-        let detail = format!("{}{SAYS}{}", claim.feed, claim.of);
-        self.committer.skip(url.as_str(), "feed", &detail)?;
+        let detail = format!("{}: the same as {}", claim.feed, claim.of);
+        let time = format_time(std::time::SystemTime::now());
+        let line = Skipped::new(time, url.as_str(), SkipReason::Feed, detail);
+        let claim = hapax_data::Claim { feed: claim.feed.clone(), of: claim.of.to_string() };
+        self.committer.skip_line(&Skipped { claim: Some(claim), ..line })?;
         Ok(true)
     }
 
@@ -353,7 +355,7 @@ impl Writer {
         let of = host.map(|host| format!(" of {host}")).unwrap_or_default();
         tracing::warn!("a check of the feed {feed} failed: what it spared{of} is fetched");
         let detail = format!("a check failed: what it spared{of} is fetched after all");
-        self.committer.skip(feed, "feed-distrusted", &detail)?;
+        self.committer.skip(feed, SkipReason::FeedDistrusted, &detail)?;
         let withdrawn = |url: &Url, claim: &Claim| {
             claim.feed == feed && host.is_none_or(|host| host_key(url) == host)
         };
@@ -406,9 +408,6 @@ impl Writer {
         Ok(true)
     }
 }
-
-/// Between a feed's name and the page, in the detail of a skipped URL.
-const SAYS: &str = ": the same as ";
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
+use hapax_data::SkipReason;
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
 use hapax_frontier::{EntryKind, Fault, Frontier, Lease};
@@ -23,8 +24,8 @@ use super::rules::{Rules, names_host};
 use super::run::QUEUE_KIB;
 use super::stats::{Budget, Stats};
 use super::weight;
-use crate::duplicates::Forgotten;
 use crate::limits::Patience;
+use hapax_data::Forgotten;
 
 /// What a lease came to.
 #[derive(Debug)]
@@ -67,7 +68,7 @@ pub(super) enum Message {
     },
     Skip {
         lease: Lease,
-        reason: &'static str,
+        reason: SkipReason,
         detail: String,
     },
     /// What came is no page; how many bytes of a body were read, if there was one.
@@ -83,7 +84,7 @@ pub(super) enum Message {
     /// Given up for this run, tried again in the next.
     Defer {
         lease: Lease,
-        reason: &'static str,
+        reason: SkipReason,
         detail: String,
         fault: Fault,
     },
@@ -167,7 +168,8 @@ pub(super) async fn work_or_say(
             stats.stats.release(&host);
         }
         let detail = "a defect of this program, please report it".to_owned();
-        let _ = again.send(Message::Skip { lease: copy, reason: "extraction", detail }).await;
+        let _ =
+            again.send(Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }).await;
     }
 }
 
@@ -219,7 +221,7 @@ fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
         Budget::Spent => {
             shared.frontier.free_unasked(&lease, Instant::now());
             let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
-            Err(Box::new(Message::Skip { lease, reason: "budget", detail }))
+            Err(Box::new(Message::Skip { lease, reason: SkipReason::Budget, detail }))
         }
     }
 }
@@ -228,16 +230,16 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
     let url = lease.entry.url.clone();
     if shared.forgotten.holds(url.as_str(), &lease.host) {
         shared.frontier.free_unasked(&lease, Instant::now());
-        return Message::Skip { lease, reason: "forgotten", detail: String::new() };
+        return Message::Skip { lease, reason: SkipReason::Forgotten, detail: String::new() };
     }
     // What was queued by other rules. Where seeds have moved to may be another worker's scope.
     let depth = lease.entry.depth;
     if lease.entry.kind == EntryKind::Page
-        && let Some(Err((_, reason, detail))) = shared.taken.admit(&url, depth)
-        && (depth > 0 || reason == "exclude")
+        && let Some(Err(refusal)) = shared.taken.admit(&url, depth)
+        && (depth > 0 || refusal.reason == SkipReason::Exclude)
     {
         shared.frontier.free_unasked(&lease, Instant::now());
-        return Message::Skip { lease, reason, detail };
+        return Message::Skip { lease, reason: refusal.reason, detail: refusal.detail };
     }
     match place.server(shared.fetcher.address(&url)).await {
         Ok(Some(ip)) if !lease.has_address => {
@@ -350,7 +352,7 @@ fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Er
         if lease.attempts < MAX_ATTEMPTS {
             return retry(shared, lease, None, true);
         }
-        let (reason, detail) = (error.reason(), error.to_string());
+        let (reason, detail) = (error.kind().into(), error.to_string());
         return Message::Defer { lease, reason, detail, fault: Fault::Failure };
     }
     let mut detail = error.to_string();
@@ -366,7 +368,7 @@ fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Er
         }
         _ => shared.frontier.free(&lease, asked.elapsed(), Instant::now()),
     }
-    Message::Skip { lease, reason: error.reason(), detail }
+    Message::Skip { lease, reason: error.kind().into(), detail }
 }
 
 async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message {
@@ -377,7 +379,12 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         if let Some(wait) = wait.filter(|wait| *wait > shared.patience.max_retry_after) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
             // Who says it of a few pages in a row says it of the host.
-            return Message::Defer { lease, reason: "retry-after", detail, fault: Fault::Closed };
+            return Message::Defer {
+                lease,
+                reason: SkipReason::RetryAfter,
+                detail,
+                fault: Fault::Closed,
+            };
         }
         if lease.attempts < MAX_ATTEMPTS {
             // Of one page that is broken the host is not: it counts once, however often it is tried.
@@ -388,8 +395,8 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         let detail = format!("status {status}");
         let (reason, fault) = match status {
             // The host is still not content, after pauses as long as it asked for.
-            429 => ("http-4xx", Fault::Failure),
-            _ => ("http-5xx", Fault::None),
+            429 => (SkipReason::Http4xx, Fault::Failure),
+            _ => (SkipReason::Http5xx, Fault::None),
         };
         return Message::Defer { lease, reason, detail, fault };
     }
@@ -411,8 +418,8 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
             return Message::Quiet { lease };
         }
         404 | 410 => return Message::Gone { lease, status },
-        400..=499 => "http-4xx",
-        _ => "http-other",
+        400..=499 => SkipReason::Http4xx,
+        _ => SkipReason::HttpOther,
     };
     let nowhere =
         if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
@@ -459,7 +466,7 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
     .await;
     let (mut message, _extractor) = read.unwrap_or_else(|error| {
         let detail = error.to_string();
-        (Message::Skip { lease: copy, reason: "extraction", detail }, None)
+        (Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }, None)
     });
     // Nothing more is read while what was read finds no room: beyond it there is one for each core.
     let (bytes, place) = match &mut message {
@@ -486,8 +493,8 @@ fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -
 }
 
 enum Refusal {
-    Skip(&'static str, String),
-    Defer(&'static str, String, Fault),
+    Skip(SkipReason, String),
+    Defer(SkipReason, String, Fault),
     Clean(Url),
     /// Until the pause is over that the host asks for.
     Wait,
@@ -526,17 +533,19 @@ async fn ask_robots(
             }
             (false, line) => {
                 let line = line.map_or(String::new(), |line| format!("robots.txt, line {line}"));
-                Err(Refusal::Skip("robots", line))
+                Err(Refusal::Skip(SkipReason::Robots, line))
             }
         },
         HostRule::Unreachable(why) => {
             let fault = if source == Source::Lease { Fault::None } else { Fault::Unasked };
             let why = format!("{why}; tried again at the next run");
-            Err(Refusal::Defer("robots-unreachable", why, fault))
+            Err(Refusal::Defer(SkipReason::RobotsUnreachable, why, fault))
         }
-        HostRule::Refused => Err(Refusal::Skip("private-address", "not a public address".into())),
+        HostRule::Refused => {
+            Err(Refusal::Skip(SkipReason::PrivateAddress, "not a public address".into()))
+        }
         HostRule::TooSlow(delay) => Err(Refusal::Skip(
-            "crawl-delay",
+            SkipReason::CrawlDelay,
             format!("robots.txt asks for {} s between requests", delay.as_secs()),
         )),
     };

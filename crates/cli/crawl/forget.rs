@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use anyhow::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
 use hapax_url::host_key;
 use url::Url;
 
 use super::apply::now;
 use super::commit::Committer;
-use crate::duplicates::{Action, Decision, Row, Rows, Texts};
+use hapax_data::{Action, Decision, Row, Rows, Texts};
 
 /// So many pages are forgotten between two commits.
 const FORGOTTEN_AT_A_TIME: usize = 1000;
@@ -21,7 +23,7 @@ impl Committer {
         rows: &Rows,
         texts: &Texts,
         url_or_host: &str,
-        by: &str,
+        by: DecidedBy,
     ) -> Result<u64> {
         let decision = |action| Decision {
             time: now(),
@@ -31,7 +33,7 @@ impl Committer {
             of: None,
             new_id: None,
             old_id: None,
-            by: by.to_owned(),
+            by,
         };
         let is_url = url_or_host.contains("://");
         // Said first: no copy that is forgotten too may take a place.
@@ -72,7 +74,7 @@ impl Committer {
             {
                 // It is a discarded page now, under a new number and with a row of its own.
                 if let Some(own) = self.store.id_of(&record.key)? {
-                    let kind = self.kind_of(own)?.unwrap_or("near");
+                    let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
                     self.store.delete(own)?;
                     self.count(kind, -1, bytes);
                     self.end_row(own, &name)?;

@@ -4,9 +4,9 @@
 use anyhow::Result;
 use hapax_frontier::{DiskFrontier, Frontier};
 
-use crate::data::DataDir;
 use crate::exit::{DAMAGED, coded};
 use crate::output::{counted, shell_path};
+use hapax_data::DataDir;
 
 /// The dedup store is the first that a job makes: without it there is nothing else either.
 ///
@@ -51,7 +51,8 @@ pub(super) fn knows_skipped(
         return Ok(nothing_committed || !frontier.payload()?.is_empty());
     }
     let folder = data.frontier();
-    let seeds = data.saved()?.is_some_and(|saved| !saved.seeds.is_empty());
+    let saved = crate::data::saved(data.root())?;
+    let seeds = saved.is_some_and(|saved| !saved.seeds.is_empty());
     Ok(!seeds && !DiskFrontier::is_there(&folder) && !folder.join("payload").exists())
 }
 

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
 use hapax_frontier::Lease;
 use hapax_index::{Page, Searcher, StoredPage};
@@ -11,9 +12,9 @@ use hapax_url::host_key;
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
 use super::commit::{Committer, place, round};
-use super::log::{Discarded, DiscardedOf};
 use super::page::PageWork;
-use super::texts::stored_text;
+use hapax_data::stored_text;
+use hapax_data::{Discarded, DiscardedOf};
 
 impl Committer {
     pub(super) fn keep(
@@ -111,9 +112,9 @@ impl Committer {
             .as_ref()
             .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
         let kind = match best.level {
-            _ if canonical => "canonical",
-            Level::Text => "exact",
-            Level::Hamming | Level::Sketch => "near",
+            _ if canonical => DuplicateKind::Canonical,
+            Level::Text => DuplicateKind::Exact,
+            Level::Hamming | Level::Sketch => DuplicateKind::Near,
         };
         let of_place = self.place_of(best.id).map(|(place, _)| place);
         let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
@@ -126,7 +127,7 @@ impl Committer {
             time,
             id,
             url: page.url.to_string(),
-            kind: kind.to_owned(),
+            kind,
             of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
             fingerprint: Some(page.evidence.fingerprint.to_string()),
             of_fingerprint: Some(best.fingerprint.to_string()),
@@ -147,11 +148,7 @@ impl Committer {
             canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
         })?;
-        self.stats.update(|counts| match kind {
-            "canonical" => counts.canonical += 1,
-            "exact" => counts.exact += 1,
-            _ => counts.near += 1,
-        });
+        self.stats.update(|counts| *counts.of_kind(kind) += 1);
         Ok(())
     }
 
@@ -218,7 +215,7 @@ impl Committer {
                 time: format_time(SystemTime::now()),
                 id,
                 url: url.to_owned(),
-                kind: "alias".to_owned(),
+                kind: DuplicateKind::Alias,
                 of,
                 fingerprint: None,
                 of_fingerprint: None,

@@ -2,6 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use hapax_data::SkipReason;
 use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_frontier::Lease;
@@ -79,7 +80,7 @@ impl PageWork {
 /// Why a response is no page.
 #[derive(Debug)]
 pub(crate) struct Unread {
-    pub(crate) reason: &'static str,
+    pub(crate) reason: SkipReason,
     pub(crate) detail: String,
 }
 
@@ -105,12 +106,12 @@ pub(crate) fn read_response(
         Some(Kind::Plain) => extract_plain(content_type, &response.body, limits),
         None => {
             let detail = content_type.unwrap_or("none").to_owned();
-            return Err(Unread { reason: "content-type", detail });
+            return Err(Unread { reason: SkipReason::ContentType, detail });
         }
     };
     if let Some(share) = no_text(&document) {
         let detail = format!("{:.0} % is no text as {}", 100.0 * share, document.charset);
-        return Err(Unread { reason: "charset", detail });
+        return Err(Unread { reason: SkipReason::Charset, detail });
     }
     for (name, value) in &response.headers {
         let value = String::from_utf8_lossy(value);

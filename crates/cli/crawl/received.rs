@@ -16,7 +16,7 @@ use hapax_fetch::Fetcher;
 use hapax_frontier::Entry;
 use hapax_url::url_key;
 
-use crate::files::open_regular;
+use hapax_data::files::open_regular;
 
 use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 

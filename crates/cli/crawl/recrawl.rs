@@ -3,6 +3,8 @@
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use hapax_data::DuplicateKind;
+use hapax_data::SkipReason;
 use hapax_dedup::Record;
 use hapax_fetch::Response;
 use hapax_frontier::{Frontier, Lease};
@@ -10,10 +12,10 @@ use hapax_warc::{RecordKind, RefersTo};
 use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};
-use super::digests::is_of_text;
 use super::fetch::{VALIDATORS, validators_note};
 use super::page::PageWork;
-use crate::duplicates::{ALIAS, Row, Rows};
+use hapax_data::is_of_text;
+use hapax_data::{Row, Rows};
 
 /// Under this name the frontier remembers what was gone at a second look, for the next one.
 pub(super) const GONE: &str = "gone";
@@ -112,21 +114,21 @@ impl Committer {
         let text = url.as_str();
         if let Some(id) = self.store.id_of(text.as_bytes())?
             // At a second look it may be a page that is known.
-            && (!self.recrawl || self.kind_of(id)? == Some(ALIAS))
+            && (!self.recrawl || self.kind_of(id)? == Some(DuplicateKind::Alias))
         {
             self.end_row(id, text)?;
             self.forget(id)?;
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         }
         self.ask_again(text);
-        self.skip(text, "redirects", "a loop: it leads back to itself over others")
+        self.skip(text, SkipReason::Redirects, "a loop: it leads back to itself over others")
     }
 
     /// At a second look a redirect may lead elsewhere: its line is of before.
     pub(super) fn end_other_alias(&mut self, url: &Url, target: &Url) -> Result<()> {
         let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.recrawl);
         let Some(id) = id else { return Ok(()) };
-        if self.kind_of(id)? != Some(ALIAS) {
+        if self.kind_of(id)? != Some(DuplicateKind::Alias) {
             return Ok(());
         }
         let line = match &self.rows_before {
@@ -163,7 +165,7 @@ impl Committer {
         };
         let row = row_of(rows, record.id, decided);
         self.end_row(row.map_or(record.id, |row| row.id), name)?;
-        if kind == ALIAS {
+        if kind == DuplicateKind::Alias {
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         } else {
             self.count(kind, -1, row.map_or(0, |row| u64::from(row.bytes)));
@@ -172,7 +174,7 @@ impl Committer {
     }
 
     /// As what a page was discarded, or `None` for one that was kept.
-    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<&'static str>> {
+    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<DuplicateKind>> {
         let Some(record) = self.store.record(id)? else { return Ok(None) };
         let rows = match self.rows_before.take() {
             Some(rows) => rows,
@@ -183,19 +185,19 @@ impl Committer {
         kind
     }
 
-    fn kind_in(&self, rows: &Rows, record: &Record) -> Result<Option<&'static str>> {
+    fn kind_in(&self, rows: &Rows, record: &Record) -> Result<Option<DuplicateKind>> {
         let Some(of) = record.of else {
             // An alias stands in the store like a page that is kept.
-            return Ok(rows.by_id(record.id).map(|row| row.kind_name()));
+            return Ok(rows.by_id(record.id).map(|row| row.kind));
         };
         let decided = self.decisions.row_of(&String::from_utf8_lossy(&record.key));
         if let Some(row) = row_of(rows, record.id, decided) {
-            return Ok(Some(row.kind_name()));
+            return Ok(Some(row.kind));
         }
         // Discarded in this very run.
         let other = self.store.record(of)?;
         let exact = other.is_some_and(|other| other.has_digest_of(record));
-        Ok(Some(if exact { "exact" } else { "near" }))
+        Ok(Some(if exact { DuplicateKind::Exact } else { DuplicateKind::Near }))
     }
 
     /// A page that is known says for good that it is not there any more, or not to be indexed: it
@@ -209,7 +211,7 @@ impl Committer {
             frontier.note(url, GONE, b"1".to_vec());
         }
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(()) };
-        if self.kind_of(id)? == Some(ALIAS) {
+        if self.kind_of(id)? == Some(DuplicateKind::Alias) {
             return Ok(());
         }
         self.supersede(id, url)?;

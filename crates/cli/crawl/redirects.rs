@@ -1,6 +1,7 @@
 //! Addresses that lead elsewhere: what becomes of them and of where they lead.
 
 use anyhow::Result;
+use hapax_data::SkipReason;
 use hapax_frontier::{Entry, EntryKind, Lease};
 use hapax_url::{Rejected, normalize};
 use url::Url;
@@ -52,7 +53,7 @@ impl Writer {
     fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
-        self.committer.skip(url, "redirects", detail)?;
+        self.committer.skip(url, SkipReason::Redirects, detail)?;
         self.committer.finish(Some(lease));
         Ok(())
     }
@@ -62,7 +63,7 @@ impl Writer {
         let hops = from.hops.saturating_add(1);
         if hops > self.max_redirects {
             let detail = format!("more than {} in a row", self.max_redirects);
-            self.committer.skip(target.as_str(), "redirects", &detail)?;
+            self.committer.skip(target.as_str(), SkipReason::Redirects, &detail)?;
             return Ok(false);
         }
         // What a seed names as its own address has its depth too, as has every known page on a second look.
@@ -94,7 +95,7 @@ impl Writer {
                     queued => queued == Some(true),
                 })
             }
-            Some(Err(refusal)) => self.refuse(&refusal).map(|_| false),
+            Some(Err(refusal)) => self.refuse(refusal).map(|_| false),
         }
     }
 }

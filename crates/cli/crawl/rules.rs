@@ -7,12 +7,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hapax_data::SitemapPart;
+use hapax_data::SkipReason;
 use hapax_frontier::{Entry, EntryKind};
 use hapax_url::{Rejected, Scope, ScopeKind, UrlLimits, normalize};
 use regex::RegexSet;
 use url::Url;
 
-use super::log::Skipped;
 use super::stats::Stats;
 use super::summary::Stop;
 use crate::exit::{USAGE, coded};
@@ -23,18 +24,51 @@ use crate::units::{NONE, parse_duration, parse_size};
 const MIN_FREE_DISK: u64 = 1 << 30;
 
 /// The reasons of [`Rules`], but for traps: what wider rules may take in later.
-pub(super) const RULES: [&str; 4] = ["scope", "depth", "include", "exclude"];
-/// How the log says how far from a seed a refused URL was met.
-pub(super) const AT_DEPTH: &str = "at depth ";
-
-/// How it says it of a URL that was refused when it was its turn, behind the reason's own detail.
-const TOLD_DEPTH: &str = "; at depth ";
-/// And that it is a sitemap.
-pub(super) const A_SITEMAP: &str = "; a sitemap";
+pub(super) const RULES: [SkipReason; 4] =
+    [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
 
 /// What else flags have refused, by the line of [`Job::rules`](super::run::Job::rules) that tells of them.
-pub(super) const BY_LINE: [&[&str]; 5] =
-    [&RULES, &["robots"], &["budget"], &["too-large"], &["private-address"]];
+pub(super) const BY_LINE: [&[SkipReason]; 5] = [
+    &RULES,
+    &[SkipReason::Robots],
+    &[SkipReason::Budget],
+    &[SkipReason::TooLarge],
+    &[SkipReason::PrivateAddress],
+];
+
+/// A URL that is not taken, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) url: Url,
+    pub(crate) reason: SkipReason,
+    /// In words.
+    pub(crate) detail: String,
+    /// How far from a seed it was met, if wider rules may take it in.
+    pub(crate) depth: Option<u16>,
+    /// It is a sitemap.
+    pub(crate) sitemap: Option<SitemapPart>,
+}
+
+impl Refusal {
+    /// One that no rule takes back.
+    pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
+        Self { url, reason, detail: detail.into(), depth: None, sitemap: None }
+    }
+
+    /// Of what was queued, when it was its turn. Wider rules may take it back: then it is told whether it is
+    /// a sitemap, or how far from a seed it was met.
+    pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
+        let mut refusal = Self::new(entry.url.clone(), reason, detail);
+        if BY_LINE.iter().any(|reasons| reasons.contains(&reason)) {
+            match entry.kind {
+                EntryKind::Page => refusal.depth = Some(entry.depth),
+                EntryKind::Sitemap => refusal.sitemap = Some(SitemapPart::Whole),
+                EntryKind::Probe => {}
+            }
+        }
+        refusal
+    }
+}
 
 /// Which URLs are taken. A clone takes what this one takes, also after seeds have moved.
 #[derive(Clone, Debug)]
@@ -90,63 +124,41 @@ impl Rules {
     }
 
     /// The pattern that leaves out a page that is there already: no scope and no depth are said of it.
-    pub(crate) fn leaves_out(&self, url: &Url) -> Option<&'static str> {
+    pub(crate) fn leaves_out(&self, url: &Url) -> Option<SkipReason> {
         if self.include.as_ref().is_some_and(|set| !set.is_match(url.as_str())) {
-            Some("include")
+            Some(SkipReason::Include)
         } else {
-            self.exclude.is_match(url.as_str()).then_some("exclude")
+            self.exclude.is_match(url.as_str()).then_some(SkipReason::Exclude)
         }
     }
 
     /// The normal form of a URL that belongs to the crawl, or the reason why it does not. `None`
     /// for what is no web address at all. What is to be included is said of links: seeds, at depth 0,
     /// are where those are found.
-    pub(crate) fn admit(
-        &self,
-        url: &Url,
-        depth: u16,
-    ) -> Option<Result<Url, (Url, &'static str, String)>> {
+    pub(crate) fn admit(&self, url: &Url, depth: u16) -> Option<Result<Url, Refusal>> {
         let normal = match normalize(url, &self.limits) {
             Ok(normal) => normal,
             Err(Rejected::Scheme) => return None,
-            Err(Rejected::Trap(what)) => return Some(Err((url.clone(), "trap", what.to_owned()))),
+            Err(Rejected::Trap(what)) => {
+                return Some(Err(Refusal::new(url.clone(), SkipReason::Trap, what)));
+            }
         };
         let reason = if !self.in_scope(&normal) {
-            "scope"
+            SkipReason::Scope
         } else if depth > self.max_depth {
-            "depth"
+            SkipReason::Depth
         } else if depth > 0
             && self.include.as_ref().is_some_and(|set| !set.is_match(normal.as_str()))
         {
-            "include"
+            SkipReason::Include
         } else if self.exclude.is_match(normal.as_str()) {
-            "exclude"
+            SkipReason::Exclude
         } else {
             return Some(Ok(normal));
         };
-        Some(Err((normal, reason, format!("{AT_DEPTH}{depth}"))))
+        let detail = format!("at depth {depth}");
+        Some(Err(Refusal { depth: Some(depth), ..Refusal::new(normal, reason, detail) }))
     }
-}
-
-/// How far from a seed a refused URL was met, if its line says so.
-pub(crate) fn depth_of(line: &Skipped<'_>) -> Option<u16> {
-    line.detail.strip_prefix(AT_DEPTH)?.parse().ok()
-}
-
-/// The detail of a refusal that wider rules may take back, with what is needed for that: whether it is a
-/// sitemap, or how far from a seed it was met, unless that is 1.
-pub(super) fn told(reason: &str, detail: String, entry: &Entry) -> String {
-    let later = BY_LINE.iter().skip(1).any(|reasons| reasons.contains(&reason));
-    match (entry.kind, entry.depth) {
-        (EntryKind::Sitemap, _) if later => format!("{detail}{A_SITEMAP}"),
-        (EntryKind::Page, depth) if later && depth != 1 => format!("{detail}{TOLD_DEPTH}{depth}"),
-        _ => detail,
-    }
-}
-
-/// How far from a seed a URL was met that was refused when it was its turn, if its line says so.
-pub(super) fn depth_told(line: &Skipped<'_>) -> Option<u16> {
-    line.detail.rsplit_once(TOLD_DEPTH)?.1.parse().ok()
 }
 
 /// Whether a list of hosts names the one of a URL: with its port or for all ports.

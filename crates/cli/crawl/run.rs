@@ -20,7 +20,6 @@ use super::fetch::{Message, Shared, work_or_say};
 use super::lanes::Lanes;
 use super::missing::MissingPages;
 use super::patterns::Patterns;
-use super::positions::is_looking;
 use super::progress::Progress;
 use super::received::Received;
 use super::robots::HostRules;
@@ -30,10 +29,11 @@ use super::signals::Signals;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
 use super::writer::Writer;
-use crate::data::DataDir;
 use crate::exit::{USAGE, WRITE, coded};
 use crate::output::counted;
 use crate::settings::Settings;
+use hapax_data::DataDir;
+use hapax_data::is_looking;
 
 /// One crawl.
 #[derive(Debug)]
@@ -140,7 +140,7 @@ pub(crate) fn crawl(data: &DataDir, job: &Job) -> Result<Summary> {
     let mut committer =
         Committer::open(data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
     // What the stores refuse is not what the next run should take up.
-    data.save(job.seeds.iter().map(Url::to_string).collect(), settings)?;
+    crate::data::save(data, job.seeds.iter().map(Url::to_string).collect(), settings)?;
     if let Some(verdicts) = verdicts {
         committer.share(verdicts)?;
     }

@@ -5,18 +5,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::Result;
+use hapax_data::ELSEWHERE;
+use hapax_data::SkipReason;
 use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
 use hapax_frontier::Frontier;
 
 use super::commit::{Committer, GROUP_PAGES};
 use super::page::PageWork;
-use crate::data::DataDir;
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
+use hapax_data::DataDir;
 
-/// A page that another worker keeps stands in this worker's store under its URL behind this: the
-/// evidence is at hand, and the URL itself stays unknown here.
-const ELSEWHERE: &str = "elsewhere ";
 /// Two groups, each page of which may stand beside another worker's.
 const RECLAIMED: u64 = 4 * GROUP_PAGES;
 const RECLAIMED_AT_A_TIME: usize = 256;
@@ -142,11 +141,6 @@ fn worker_name(data: &DataDir) -> Result<String> {
     }
 }
 
-/// The URL of a key of the store.
-pub(crate) fn url_of_key(key: &str) -> &str {
-    key.strip_prefix(ELSEWHERE).unwrap_or(key)
-}
-
 impl Committer {
     /// Verdicts come from all workers from here on.
     pub(super) fn share(&mut self, verdicts: Verdicts) -> Result<()> {
@@ -181,7 +175,7 @@ impl Committer {
             };
             let url = String::from_utf8_lossy(&record.key).into_owned();
             self.supersede(record.id, &url)?;
-            self.skip(&url, "lease-lost", &format!("another worker keeps {who}"))?;
+            self.skip(&url, SkipReason::LeaseLost, &format!("another worker keeps {who}"))?;
         }
         Ok(())
     }
@@ -312,7 +306,7 @@ impl Committer {
             let Some(id) = self.store.id_of(&key)? else { continue };
             let url = String::from_utf8_lossy(&key).into_owned();
             self.supersede(id, &url)?;
-            self.skip(&url, "lease-lost", "another worker has fetched it meanwhile")?;
+            self.skip(&url, SkipReason::LeaseLost, "another worker has fetched it meanwhile")?;
         }
         Ok(any)
     }

@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
+use hapax_data::SitemapPart;
+use hapax_data::SkipReason;
 use hapax_fetch::Sitemap;
 use hapax_frontier::Entry;
 use hapax_url::{Rejected, normalize};
 use hapax_warc::format_time;
 use url::Url;
 
+use super::rules::Refusal;
 use super::writer::Writer;
 
 /// Sitemap indexes on the way to a sitemap.
@@ -22,17 +25,6 @@ const MAX_REFUSED_LINES: u64 = 1000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// A page that changed since comes first, if the sitemap says so and not that it will change.
 const RECENT: Duration = DAY.saturating_mul(30);
-
-/// What the log says of a sitemap, so that wider rules take it in as one.
-pub(super) const SITEMAP: &str = "a sitemap";
-/// What it says of a sitemap not all refused entries of which have a line: wider rules read it again.
-pub(super) const REST: &str = "a sitemap, with further entries that are refused: ";
-
-/// What it says of a sitemap that is too deep.
-pub(super) const BELOW_INDEXES: &str = "a sitemap below ";
-
-/// A URL that is not taken, why, and what is to be said of it.
-pub(super) type Refusal = (Url, &'static str, String);
 
 /// How a sitemap was come by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +77,9 @@ impl Writer {
         }
         let url = from.url.as_str();
         for (reason, count) in refused.rest {
-            self.committer.skip(url, reason, &format!("{REST}{count}"))?;
+            let detail = format!("a sitemap, with further entries that are refused: {count}");
+            let rest = Refusal::new(from.url.clone(), reason, detail);
+            self.committer.skip_refused(Refusal { sitemap: Some(SitemapPart::Entries), ..rest })?;
         }
         if sitemap.beyond + sitemap.unusable > 0 {
             let detail = format!(
@@ -93,11 +87,11 @@ impl Writer {
                  address of the web",
                 sitemap.beyond, sitemap.unusable
             );
-            self.committer.skip(url, "links", &detail)?;
+            self.committer.skip(url, SkipReason::Links, &detail)?;
         }
         if sitemap.cut {
             let detail = "a sitemap: larger than --max-sitemap, or damaged";
-            self.committer.skip(url, "cut-short", detail)?;
+            self.committer.skip(url, SkipReason::CutShort, detail)?;
         }
         Ok(())
     }
@@ -115,7 +109,7 @@ impl Writer {
             return self.sitemap_at(target, way);
         };
         let detail = format!("a sitemap: {detail}: {target}");
-        self.committer.skip(from.url.as_str(), "redirects", &detail)
+        self.committer.skip(from.url.as_str(), SkipReason::Redirects, &detail)
     }
 
     /// A sitemap that is the same as another one, as its host says.
@@ -128,7 +122,7 @@ impl Writer {
         match self.admit_sitemap(map, way) {
             None => Ok(()),
             Some(Ok(map)) => self.queue_sitemap(map, way),
-            Some(Err(refusal)) => self.refuse(&refusal).map(drop),
+            Some(Err(refusal)) => self.refuse(refusal).map(drop),
         }
     }
 
@@ -143,15 +137,19 @@ impl Writer {
         let map = match normalize(map, &self.rules.limits) {
             Ok(map) => map,
             Err(Rejected::Scheme) => return None,
-            Err(Rejected::Trap(what)) => return Some(Err((map.clone(), "trap", what.to_owned()))),
+            Err(Rejected::Trap(what)) => {
+                return Some(Err(Refusal::new(map.clone(), SkipReason::Trap, what)));
+            }
         };
         if way.level > MAX_SITEMAP_DEPTH {
-            let detail = format!("{BELOW_INDEXES}{MAX_SITEMAP_DEPTH} indexes");
-            Some(Err((map, "depth", detail)))
+            let detail = format!("a sitemap below {MAX_SITEMAP_DEPTH} indexes");
+            let refusal = Refusal::new(map, SkipReason::Depth, detail);
+            Some(Err(Refusal { sitemap: Some(SitemapPart::TooDeep), ..refusal }))
         } else if self.rules.in_scope(&map) {
             Some(Ok(map))
         } else {
-            Some(Err((map, "scope", SITEMAP.to_owned())))
+            let refusal = Refusal::new(map, SkipReason::Scope, "a sitemap");
+            Some(Err(Refusal { sitemap: Some(SitemapPart::Whole), ..refusal }))
         }
     }
 
@@ -178,15 +176,15 @@ impl Writer {
 struct Refused {
     lines: u64,
     /// Without a line of their own, by reason.
-    rest: BTreeMap<&'static str, u64>,
+    rest: BTreeMap<SkipReason, u64>,
 }
 
 impl Refused {
     fn add(&mut self, writer: &mut Writer, refusal: Refusal) -> Result<()> {
         if self.lines < MAX_REFUSED_LINES {
-            self.lines += u64::from(writer.refuse(&refusal)?);
+            self.lines += u64::from(writer.refuse(refusal)?);
         } else {
-            *self.rest.entry(refusal.1).or_default() += 1;
+            *self.rest.entry(refusal.reason).or_default() += 1;
         }
         Ok(())
     }

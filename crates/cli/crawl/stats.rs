@@ -4,30 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use crate::duplicates::LogCounts;
-
-/// Counts of pages, moved forward with the dedup store's commits.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct PageCounts {
-    /// Responses with a body.
-    pub(crate) fetched: u64,
-    pub(crate) indexed: u64,
-    pub(crate) exact: u64,
-    pub(crate) near: u64,
-    pub(crate) canonical: u64,
-    pub(crate) alias: u64,
-    /// Asked for again, and still what they were.
-    pub(crate) unchanged: u64,
-    /// Asked for again, and not there any more.
-    pub(crate) gone: u64,
-    /// Bytes of bodies on the wire.
-    pub(crate) bytes: u64,
-    /// Bytes of bodies of discarded pages.
-    pub(crate) discarded_bytes: u64,
-}
+use hapax_data::LogCounts;
+use hapax_data::PageCounts;
+use hapax_data::SkipReason;
 
 /// What the names and figures of hosts may take in a commit of the dedup store, which carries 128 KiB: names are the
 /// web's, and a group may be of a thousand long ones.
@@ -38,33 +17,6 @@ const HOST_BYTES: usize = 26;
 impl HostPages {
     const fn all(&self) -> u64 {
         self.before + self.fetched
-    }
-}
-
-impl PageCounts {
-    /// Pages discarded as duplicates, aliases not counted.
-    pub(crate) const fn discarded(&self) -> u64 {
-        self.exact + self.near + self.canonical
-    }
-
-    /// What is discarded is what the log says.
-    pub(crate) const fn take(&mut self, log: &LogCounts) {
-        (self.exact, self.near, self.canonical) = (log.exact, log.near, log.canonical);
-        (self.alias, self.discarded_bytes) = (log.alias, log.bytes);
-    }
-
-    /// Adds another data directory's.
-    pub(crate) const fn add(&mut self, other: &Self) {
-        self.fetched += other.fetched;
-        self.indexed += other.indexed;
-        self.exact += other.exact;
-        self.near += other.near;
-        self.canonical += other.canonical;
-        self.alias += other.alias;
-        self.unchanged += other.unchanged;
-        self.gone += other.gone;
-        self.bytes += other.bytes;
-        self.discarded_bytes += other.discarded_bytes;
     }
 }
 
@@ -99,7 +51,7 @@ pub(crate) enum Budget {
 pub(crate) struct Stats {
     pages: Mutex<PageCounts>,
     /// Skipped URLs by reason, moved forward with the frontier's commits.
-    skipped: Mutex<BTreeMap<String, u64>>,
+    skipped: Mutex<BTreeMap<SkipReason, u64>>,
     hosts: Mutex<HashMap<String, HostPages>>,
     /// Hosts of which links were dropped that only a recrawl finds.
     pub(crate) dropped_hosts: AtomicU64,
@@ -128,16 +80,16 @@ impl Stats {
         change(&mut self.pages.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    pub(crate) fn skipped(&self) -> BTreeMap<String, u64> {
+    pub(crate) fn skipped(&self) -> BTreeMap<SkipReason, u64> {
         self.skipped.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn skip(&self, reason: &str) {
+    pub(crate) fn skip(&self, reason: SkipReason) {
         let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
-        *skipped.entry(reason.to_owned()).or_default() += 1;
+        *skipped.entry(reason).or_default() += 1;
     }
 
-    pub(crate) fn restore(&self, pages: PageCounts, skipped: BTreeMap<String, u64>) {
+    pub(crate) fn restore(&self, pages: PageCounts, skipped: BTreeMap<SkipReason, u64>) {
         *self.pages.lock().unwrap_or_else(PoisonError::into_inner) = pages;
         *self.skipped.lock().unwrap_or_else(PoisonError::into_inner) = skipped;
     }

@@ -6,13 +6,15 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 
+use hapax_data::SkipReason;
 use hapax_frontier::{Counts, Frontier};
 use serde::{Deserialize, Serialize};
 
-use super::stats::{PageCounts, Stats};
-use crate::duplicates::LogCounts;
+use super::stats::Stats;
 use crate::exit;
 use crate::output::{bytes, duration, escape, number, shell_path};
+use hapax_data::LogCounts;
+use hapax_data::PageCounts;
 
 /// Why a crawl ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +73,7 @@ pub(crate) struct Summary {
     /// Why it is not complete, in words.
     pub(crate) stopped: Option<String>,
     pub(crate) pages: PageCounts,
-    pub(crate) skipped: BTreeMap<String, u64>,
+    pub(crate) skipped: BTreeMap<SkipReason, u64>,
     pub(crate) known_urls: u64,
     pub(crate) queued_urls: u64,
     /// Queued, but given up for that run.
@@ -312,7 +314,7 @@ pub(crate) fn print(summary: &Summary, running: bool) -> std::io::Result<()> {
     }
     let skipped: u64 = summary.skipped.values().sum();
     if skipped > 0 {
-        let mut reasons: Vec<(&String, &u64)> = summary.skipped.iter().collect();
+        let mut reasons: Vec<(&SkipReason, &u64)> = summary.skipped.iter().collect();
         reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
         let reasons: Vec<String> =
             reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();

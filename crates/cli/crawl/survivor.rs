@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 
 use anyhow::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
 use hapax_dedup::{Level, Neighbour};
 use hapax_index::StoredPage;
 use hapax_page::{examples, site_of};
@@ -12,9 +14,9 @@ use url::Url;
 
 use super::commit::Committer;
 use super::fetch::VALIDATORS;
-use super::log::Discarded;
 use super::page::PageWork;
-use crate::duplicates::{Action, Decision};
+use hapax_data::Discarded;
+use hapax_data::{Action, Decision};
 
 /// What speaks for a page, the more the greater: it names itself as canonical, https, no version for
 /// printers or phones, few parameters and a short path, fetched early, large.
@@ -159,7 +161,7 @@ impl Committer {
         let text = kept.as_ref().map(|page| page.text.clone());
         let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));
         if is_named {
-            "canonical".clone_into(&mut line.kind);
+            line.kind = DuplicateKind::Canonical;
         }
         line.of.warc = place;
         line.warc = line.warc.or(place_of_other);
@@ -173,11 +175,7 @@ impl Committer {
         }
         self.stats.update(|counts| {
             counts.discarded_bytes += line.bytes;
-            match line.kind.as_str() {
-                "exact" => counts.exact += 1,
-                "canonical" => counts.canonical += 1,
-                _ => counts.near += 1,
-            }
+            *counts.of_kind(line.kind) += 1;
         });
         self.decide(&Decision {
             time: format_time(page.time),
@@ -187,7 +185,7 @@ impl Committer {
             of: Some(line.url),
             new_id: Some(id),
             old_id: Some(best.id),
-            by: "survivor".to_owned(),
+            by: DecidedBy::Survivor,
         })
     }
 

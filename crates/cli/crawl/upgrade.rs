@@ -19,11 +19,11 @@ use hapax_warc::Reader;
 use url::Url;
 
 use super::commit::{Committer, Parts};
-use super::digests::Digests;
 use super::stats::Stats;
-use super::texts::{MAX_RECORD, page_of_record};
-use crate::data::{DataDir, unwritable};
-use crate::files::{self, open_stored};
+use hapax_data::Digests;
+use hapax_data::files::{self, open_stored};
+use hapax_data::{DataDir, unwritable};
+use hapax_data::{MAX_RECORD, page_of_record};
 
 /// Found digests, so long until the store has them.
 const FOLDER: &str = "upgrade";
@@ -166,7 +166,7 @@ fn from_archive(
     let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(crate::data::unreadable(&data.pages(), &error)),
+        Err(error) => return Err(hapax_data::unreadable(&data.pages(), &error).into()),
     };
     files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
     files.sort();
@@ -238,7 +238,7 @@ impl Found {
         let before = match files::open_regular(&path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
-            Err(error) => return Err(unwritable(&path, &error)),
+            Err(error) => return Err(unwritable(&path, &error).into()),
         };
         if let Some(file) = before {
             let mut input = BufReader::new(file);
@@ -270,7 +270,7 @@ impl Found {
 
     fn sync(&mut self) -> Result<()> {
         self.unsynced = 0;
-        self.file.sync_data().map_err(|error| unwritable(&self.path, &error))
+        Ok(self.file.sync_data().map_err(|error| unwritable(&self.path, &error))?)
     }
 
     /// The store has them.
@@ -280,7 +280,9 @@ impl Found {
 
     fn remove_folder(folder: &Path) -> Result<()> {
         match fs::remove_dir_all(folder) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(unwritable(folder, &error)),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(unwritable(folder, &error).into())
+            }
             _ => Ok(()),
         }
     }

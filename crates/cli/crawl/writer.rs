@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hapax_data::SkipReason;
 use hapax_frontier::{Entry, EntryKind, Frontier};
 use hapax_url::normalize;
 use tokio::sync::mpsc;
@@ -19,9 +20,9 @@ use super::fetch::Message;
 use super::missing::MissingPages;
 use super::page::PageWork;
 use super::patterns::{MIN_HOST_PAGES, Patterns};
-use super::rules::{Rules, told};
+use super::rules::{Refusal, Rules};
 use super::run::Control;
-use super::sitemaps::{Refusal, Way};
+use super::sitemaps::Way;
 use super::stats::Stats;
 use super::summary::{Stop, Summary};
 
@@ -75,7 +76,12 @@ fn is_answer(message: &Message) -> bool {
         | Message::Unchanged { lease, .. }
         | Message::Skip {
             lease,
-            reason: "http-4xx" | "http-other" | "too-large" | "bomb" | "encoding",
+            reason:
+                SkipReason::Http4xx
+                | SkipReason::HttpOther
+                | SkipReason::TooLarge
+                | SkipReason::Bomb
+                | SkipReason::Encoding,
             ..
         } => Some(lease),
         _ => None,
@@ -125,7 +131,8 @@ impl Writer {
         if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
-        crate::data::replace(&self.root, "summary.json", &serde_json::to_vec_pretty(&summary)?)
+        let summary = serde_json::to_vec_pretty(&summary)?;
+        Ok(hapax_data::replace(&self.root, "summary.json", &summary)?)
     }
 
     /// Works until all senders are gone; returns the time spent on the data directory, and whether a seed was
@@ -270,8 +277,8 @@ impl Writer {
             Message::Skip { lease, reason, detail } => {
                 if lease.entry.kind != EntryKind::Probe {
                     self.stats.host_failed(&lease.host);
-                    let detail = told(reason, detail, &lease.entry);
-                    self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
+                    let refusal = Refusal::of_lease(&lease.entry, reason, detail);
+                    self.committer.skip_refused(refusal)?;
                 }
                 self.committer.finish(Some(&lease));
                 Ok(())
@@ -317,7 +324,7 @@ impl Writer {
                     self.committer.gone(url)?;
                 }
                 self.stats.host_failed(&lease.host);
-                self.committer.skip(url, "http-4xx", &format!("status {status}"))?;
+                self.committer.skip(url, SkipReason::Http4xx, &format!("status {status}"))?;
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
@@ -327,7 +334,11 @@ impl Writer {
                     _ => self.push(&target, lease.entry.depth, lease.entry.hops)?,
                 }
                 let url = lease.entry.url.as_str();
-                self.committer.skip(url, "clean-param", &format!("the same as {target}"))?;
+                self.committer.skip(
+                    url,
+                    SkipReason::CleanParam,
+                    &format!("the same as {target}"),
+                )?;
                 self.committer.finish(Some(&lease));
                 Ok(())
             }
@@ -356,7 +367,7 @@ impl Writer {
         let host = url.join("/").unwrap_or_else(|_| url.clone());
         let detail = "it asks to be left alone, or too many requests in a row failed; what waits for \
                       this host is tried at the next run";
-        self.committer.skip(host.as_str(), "host-down", detail)
+        self.committer.skip(host.as_str(), SkipReason::HostDown, detail)
     }
 
     fn page(&mut self, page: PageWork) -> Result<()> {
@@ -368,7 +379,7 @@ impl Writer {
             return Ok(());
         }
         if self.committer.forgotten(&page.url, &lease.host) {
-            self.committer.skip(page.url.as_str(), "forgotten", "")?;
+            self.committer.skip(page.url.as_str(), SkipReason::Forgotten, "")?;
             self.committer.unused(&page);
             return Ok(());
         }
@@ -378,20 +389,20 @@ impl Writer {
         }
         if self.is_missing(&lease.host, &page)? {
             let detail = "like the answer to an address that does not exist";
-            self.committer.skip(page.url.as_str(), "soft-404", detail)?;
+            self.committer.skip(page.url.as_str(), SkipReason::Soft404, detail)?;
             self.committer.gone(page.url.as_str())?;
             self.committer.unused(&page);
             return Ok(());
         }
         if let Some(limit) = page.document.truncated {
-            self.committer.skip(page.url.as_str(), "cut-short", limit.as_str())?;
+            self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
         }
         if page.document.links_left_out > 0 {
             let detail = format!(
                 "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
                 page.document.links_left_out
             );
-            self.committer.skip(page.url.as_str(), "links", &detail)?;
+            self.committer.skip(page.url.as_str(), SkipReason::Links, &detail)?;
         }
         if page.document.robots.nofollow {
             self.not_followed(&page, "the page asks not to follow its links")?;
@@ -420,7 +431,11 @@ impl Writer {
         if self.links_only {
             self.committer.unused(&page);
         } else if page.document.robots.noindex {
-            self.committer.skip(page.url.as_str(), "noindex", "the page asks not to be indexed")?;
+            self.committer.skip(
+                page.url.as_str(),
+                SkipReason::Noindex,
+                "the page asks not to be indexed",
+            )?;
             self.committer.gone(page.url.as_str())?;
             self.committer.ask_again(page.url.as_str());
             self.committer.unused(&page);
@@ -464,7 +479,7 @@ impl Writer {
         let links = page.document.links.len();
         if links > 0 {
             let detail = format!("{why}: {links} of them");
-            self.committer.skip(page.url.as_str(), "nofollow", &detail)?;
+            self.committer.skip(page.url.as_str(), SkipReason::Nofollow, &detail)?;
         }
         Ok(())
     }
@@ -480,7 +495,7 @@ impl Writer {
         named.set_fragment(Some("nofollow"));
         if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
             let detail = format!("rel=nofollow on {from}");
-            self.committer.skip(url.as_str(), "nofollow", &detail)?;
+            self.committer.skip(url.as_str(), SkipReason::Nofollow, &detail)?;
         }
         Ok(())
     }
@@ -492,7 +507,7 @@ impl Writer {
                 let entry = |url| Entry { hops, ..Entry::page(url, depth) };
                 self.queue_link(entry(url), None)
             }
-            Some(Err(refusal)) => self.refuse(&refusal).map(drop),
+            Some(Err(refusal)) => self.refuse(refusal).map(drop),
         }
     }
 
@@ -515,7 +530,7 @@ impl Writer {
         let host = hapax_url::host_key(url);
         if self.committer.forgotten(url, &host) {
             if self.frontier.mark(url)? {
-                self.committer.skip(url.as_str(), "forgotten", "")?;
+                self.committer.skip(url.as_str(), SkipReason::Forgotten, "")?;
             }
             return Ok(false);
         }
@@ -526,7 +541,7 @@ impl Writer {
             && let Some(why) = self.patterns.leaves_out(url, pages)
         {
             self.frontier.mark(url)?;
-            self.committer.skip(url.as_str(), "dust-rule", &why)?;
+            self.committer.skip(url.as_str(), SkipReason::DustRule, &why)?;
             return Ok(false);
         }
         Ok(!self.left_to_feed(url, depth)?)
@@ -534,10 +549,11 @@ impl Writer {
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in
     /// is not refused. Whether there is a line now.
-    pub(super) fn refuse(&mut self, (url, reason, detail): &Refusal) -> Result<bool> {
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
+        let url = &refusal.url;
         let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
         if fresh {
-            self.committer.skip(url.as_str(), reason, detail)?;
+            self.committer.skip_refused(refusal)?;
         }
         Ok(fresh)
     }

@@ -5,12 +5,9 @@ use std::cmp::Ordering;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 
-use super::rows::{Row, Rows};
 use crate::exit::{USAGE, coded};
 use crate::spelling::did_you_mean;
-
-/// The kinds of discards, as the log writes them.
-pub(crate) const KINDS: [&str; 4] = ["exact", "near", "canonical", "alias"];
+use hapax_data::{DuplicateKind, Row, Rows};
 
 /// Which rows are wanted.
 #[derive(Args, Clone, Debug, Default)]
@@ -90,7 +87,7 @@ impl Order {
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
     host: Option<Vec<u32>>,
-    kind: Option<u8>,
+    kind: Option<DuplicateKind>,
     distance: Option<(u8, u8)>,
     similarity: Option<(u16, u16)>,
     time: (u64, u64),
@@ -103,10 +100,10 @@ impl Filter {
     /// Reads the filter's words.
     pub(crate) fn test(&self, rows: &Rows) -> Result<Test> {
         let kind = self.kind.as_ref().map(|kind| {
-            let found = KINDS.iter().position(|known| known == kind);
-            found.map(|at| at as u8).ok_or_else(|| {
-                let guess = did_you_mean(kind, KINDS.into_iter());
-                coded(USAGE, format!("--kind {kind}: there are {}{guess}", KINDS.join(", ")))
+            DuplicateKind::parse(kind).ok_or_else(|| {
+                let names = DuplicateKind::ALL.map(DuplicateKind::as_str);
+                let guess = did_you_mean(kind, names.into_iter());
+                coded(USAGE, format!("--kind {kind}: there are {}{guess}", names.join(", ")))
             })
         });
         let distance = self.distance.as_deref().map(|text| range::<u8>("distance", text, |v| v));

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use hapax_data::DuplicateKind;
+use hapax_data::SkipReason;
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
 use hapax_index::Searcher;
@@ -18,11 +20,10 @@ use crate::commands::clusters::members;
 use crate::commands::duplicates::{gone_told, wanted};
 use crate::commands::export::copies;
 use crate::commands::open_index::advised;
-use crate::crawl::Skipped;
-use crate::duplicates::{
-    Filter, Heads, KINDS, Order, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables,
-};
+use crate::duplicates::{Filter, Order};
 use crate::output::{bytes, escape, number};
+use hapax_data::Skipped;
+use hapax_data::{Heads, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables};
 
 /// Rows of a page.
 const PAGE: usize = 50;
@@ -96,7 +97,7 @@ fn form(query: &ListQuery) -> Markup {
             label { "URL or title" input type="search" name="text" value=(query.text) placeholder="any words"; }
             label { "kind" select name="kind" {
                 option value="" { "all" }
-                @for kind in KINDS { option value=(kind) selected[query.kind == kind] { (kind) } }
+                @for kind in DuplicateKind::ALL { option value=(kind) selected[query.kind == kind.as_str()] { (kind) } }
             } }
             (input("host", "host", &query.host, "a.example"))
             (input("distance", "distance", &query.distance, "0..3"))
@@ -154,7 +155,7 @@ fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
             div { (escape(&entry.url)) }
             div.dim { "= " (escape(&entry.of.url)) (gone_told(gone)) }
             div.meta {
-                span.tag { (escape(&entry.kind)) }
+                span.tag { (entry.kind) }
                 @if let Some(distance) = entry.distance { span { "distance " (distance) } }
                 @if let Some(similarity) = entry.similarity { span { "similarity " (format!("{similarity:.2}")) } }
                 span { (bytes(entry.bytes)) }
@@ -169,7 +170,8 @@ fn item(heads: &Heads<'_>, row: &Row) -> Result<Markup> {
 
 pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
     let store = tables(data);
-    let groups = all_clusters(&[Heads::new(rows, store.as_ref())], |_, _| Ok(true))?;
+    let every = |_: &Rows, _: &hapax_data::Row| Ok::<_, hapax_data::Error>(true);
+    let groups = all_clusters(&[Heads::new(rows, store.as_ref())], every)?;
     let total = groups.len();
     let mut shown = Vec::new();
     for group in groups.into_iter().skip(query.page.saturating_mul(PAGE)).take(PAGE) {
@@ -184,7 +186,7 @@ pub(super) fn clusters(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Ma
                 details {
                     summary { "its copies" }
                     ul { @for entry in &copies {
-                        li { a href={ "/page/" (entry.id) } { (escape(&entry.url)) } " " span.tag { (escape(&entry.kind)) } }
+                        li { a href={ "/page/" (entry.id) } { (escape(&entry.url)) } " " span.tag { (entry.kind) } }
                     } }
                     @if group.rows.len() > PAGE { p.dim { "and " (group.rows.len() - PAGE) " more" } }
                 }
@@ -211,17 +213,17 @@ pub(super) struct SkipQuery {
 const LINES: usize = 200;
 
 pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<SkipReason, u64> = BTreeMap::new();
     let mut newest = std::collections::VecDeque::new();
     let frontier = data.join("frontier");
     let is_there = DiskFrontier::is_there(&frontier);
     let frontier =
         is_there.then(|| DiskFrontier::open(&frontier, Default::default()).ok()).flatten();
     skipped_lines(data, frontier.as_ref(), |line| {
-        let Ok(line) = serde_json::from_str::<Skipped<'static>>(line) else { return };
-        let wanted = (query.reason.is_empty() || query.reason == line.reason)
+        let Ok(line) = Skipped::parse(line) else { return };
+        let wanted = (query.reason.is_empty() || query.reason == line.reason.as_str())
             && (query.text.is_empty() || line.url.contains(&query.text));
-        *counts.entry(line.reason.to_string()).or_default() += 1;
+        *counts.entry(line.reason).or_default() += 1;
         if wanted {
             newest.push_front(line);
             newest.truncate(LINES);
@@ -234,7 +236,7 @@ pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
             label { "reason" select name="reason" {
                 option value="" { "all" }
                 @for (reason, count) in &counts {
-                    option value=(reason) selected[*reason == query.reason] { (escape(reason)) " (" (number(*count)) ")" }
+                    option value=(reason) selected[reason.as_str() == query.reason] { (reason) " (" (number(*count)) ")" }
                 }
             } }
             label { "URL" input type="search" name="text" value=(query.text); }
@@ -244,7 +246,7 @@ pub(super) fn skipped(data: &Path, query: &SkipQuery) -> Result<Markup> {
         table.plain {
             thead { tr { th { "reason" } th { "URL" } th { "detail" } th { "when" } } }
             tbody { @for line in &newest {
-                tr { td { (escape(&line.reason)) } td { (link(&line.url)) } td { (escape(&line.detail)) } td.dim { (escape(&line.time)) } }
+                tr { td { (line.reason) } td { (link(&line.url)) } td { (escape(&line.detail)) } td.dim { (escape(&line.time)) } }
             } }
         }
     };

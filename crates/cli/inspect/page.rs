@@ -8,9 +8,11 @@ use maud::{Markup, html};
 use super::side::side_by_side;
 use super::views::frame;
 use crate::commands::duplicates::gone_told;
-use crate::crawl::Discarded;
-use crate::duplicates::{Heads, Rows, Shown, Texts, reason, tables};
+use crate::duplicates::reason;
 use crate::output::{bytes, escape};
+use hapax_data::Discarded;
+use hapax_data::DuplicateKind;
+use hapax_data::{Heads, Rows, Shown, Texts, tables};
 
 /// Only what is a web address becomes a link.
 pub(super) fn link(url: &str) -> Markup {
@@ -65,7 +67,7 @@ pub(super) fn show(
                 p.dim { "A newer line is about this page." }
             } @else if rows.decisions.ended(id) {
                 p.dim { "Forgotten, or fetched again since." }
-            } @else if entry.kind != "alias" && !took_over {
+            } @else if entry.kind != DuplicateKind::Alias && !took_over {
                 @if restored.is_some() {
                     (button("discard", "u", "Discard again", false))
                 } @else {
@@ -75,7 +77,7 @@ pub(super) fn show(
             }
             span.keys.dim { kbd { "r" } " restores, " kbd { "u" } " undoes" }
         }
-        (texts(entry, &rows.line(&row)?, &Texts::open(data)?))
+        (texts(entry, &rows.line(&row)?, &crate::duplicates::texts(data)?))
     };
     Ok(frame(&entry.title, "/list", data, body))
 }
@@ -94,7 +96,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) } }
             @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
             @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
-            dt { "why" } dd { span.tag { (escape(&entry.kind)) } " " (escape(&reason(entry))) }
+            dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&reason(entry))) }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
                 dt { "fingerprints" } dd { code { (escape(own)) } " and " code { (escape(other)) } }
@@ -109,7 +111,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
 
 /// The two texts, or why they cannot be shown.
 pub(super) fn texts(entry: &Discarded, line: &Discarded, texts: &Texts) -> Markup {
-    if entry.kind == "alias" {
+    if entry.kind == DuplicateKind::Alias {
         return html! { p.dim { "A redirect: there is no text of its own." } };
     }
     match (texts.kept(entry), texts.discarded(entry, line)) {

@@ -8,11 +8,11 @@ use maud::{DOCTYPE, PreEscaped, html};
 
 use super::page::{pair, texts};
 use super::views::summary;
-use crate::data::must_hold_pages;
-use crate::duplicates::{Heads, Rows, Texts, tables};
 use crate::exit::{COMPLETE, WRITE, coded};
-use crate::files::{NewFile, for_owner_only};
 use crate::output::{bytes, escape, number};
+use hapax_data::files::{NewFile, for_owner_only};
+use hapax_data::must_hold_pages;
+use hapax_data::{Heads, Rows, tables};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -25,7 +25,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
         for_owner_only();
     }
     let policy = settings.policy()?;
-    let stored = Texts::open(data)?;
+    let stored = crate::duplicates::texts(data)?;
     // The doubtful ones first: those are what a reader looks at.
     let mut wanted: Vec<_> = rows.discarded().filter(|row| !row.is_alias()).collect();
     wanted.sort_by_key(|row| (row.similarity, row.offset));
@@ -39,7 +39,7 @@ pub(crate) fn report(file: &Path, pairs: usize, data: &Path) -> Result<u8> {
         shown.push(html! {
             details {
                 summary {
-                    span.tag { (escape(&entry.kind)) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
+                    span.tag { (entry.kind) } " " (escape(&entry.url)) " = " (escape(&entry.of.url))
                     " " span.dim { (bytes(entry.bytes)) @if let Some(similarity) = entry.similarity { ", similarity " (format!("{similarity:.2}")) } }
                 }
                 (pair(&pair_shown, None, false))

@@ -23,10 +23,10 @@ use super::views::{error_page, overview};
 use crate::commands::change::change;
 use crate::commands::open_index;
 use crate::crawl::Signals;
-use crate::data::must_hold_pages;
-use crate::duplicates::{Request as Change, Rows};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::local_server;
+use hapax_data::must_hold_pages;
+use hapax_data::{Request as Change, Rows};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

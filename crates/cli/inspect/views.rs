@@ -9,8 +9,8 @@ use maud::{DOCTYPE, Markup, html};
 use super::charts::{bars, columns};
 use crate::commands::stats::{CLASSES, LogStats};
 use crate::crawl::Summary;
-use crate::duplicates::Rows;
 use crate::output::{bytes, escape, number};
+use hapax_data::Rows;
 
 /// Hosts in the ranking.
 const HOSTS: usize = 12;

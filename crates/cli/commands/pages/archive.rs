@@ -4,13 +4,14 @@ use std::io::{self, Read, Seek};
 use std::time::SystemTime;
 
 use bytes::Bytes;
+use hapax_data::SkipReason;
 use hapax_fetch::{Limits, Response, decode_bytes_within};
 use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_time};
 use url::Url;
 
 use super::Stored;
 use super::inputs::{Place, response};
-use crate::crawl::MAX_RECORD;
+use hapax_data::MAX_RECORD;
 
 /// What a record may have beside a body: its head, and the sizes of chunks.
 const RECORD_ROOM: u64 = 1 << 20;
@@ -77,12 +78,12 @@ impl Iterator for Records {
 #[derive(Debug)]
 pub(super) struct Refused {
     pub(super) url: String,
-    pub(super) reason: &'static str,
+    pub(super) reason: SkipReason,
     pub(super) detail: String,
 }
 
 impl Refused {
-    pub(super) fn new(url: &Url, reason: &'static str, detail: impl Into<String>) -> Self {
+    pub(super) fn new(url: &Url, reason: SkipReason, detail: impl Into<String>) -> Self {
         Self { url: url.to_string(), reason, detail: detail.into() }
     }
 }
@@ -106,15 +107,15 @@ pub(super) fn target(record: &Record) -> Result<Url, Refused> {
     let Ok(url) = Url::parse(target) else {
         let url = target.chars().take(MAX_TARGET).collect();
         let detail = "the record names no address that can be read".to_owned();
-        return Err(Refused { url, reason: "protocol", detail });
+        return Err(Refused { url, reason: SkipReason::Protocol, detail });
     };
     if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
         // Look-ups of names, the archiver's own logs.
-        return Err(Refused::new(&url, "protocol", "the record is of no page"));
+        return Err(Refused::new(&url, SkipReason::Protocol, "the record is of no page"));
     }
     if url.path() == "/robots.txt" {
         // Other crawlers archive it with the pages.
-        return Err(Refused::new(&url, "content-type", "rules for robots, no page"));
+        return Err(Refused::new(&url, SkipReason::ContentType, "rules for robots, no page"));
     }
     Ok(url)
 }
@@ -132,7 +133,7 @@ pub(super) fn page_of(record: Record, limits: &Limits) -> Result<Stored, Refused
     // Its block was not read.
     let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
     if let Some(length) = length.filter(|length| *length > most(limits)) {
-        return refused("too-large", format!("a record of {length} bytes"));
+        return refused(SkipReason::TooLarge, format!("a record of {length} bytes"));
     }
     let max_body = limits.max_body;
     let too_large = || format!("over {max_body} bytes");
@@ -142,18 +143,18 @@ pub(super) fn page_of(record: Record, limits: &Limits) -> Result<Stored, Refused
     let block = Bytes::from(record.block);
     if resource {
         if block.len() > max_body {
-            return refused("too-large", too_large());
+            return refused(SkipReason::TooLarge, too_large());
         }
         let response = response(&url, &content_type, block);
         return Ok(Stored { url, response, time, title: None });
     }
     let Some((status, headers, raw)) = http_parts(&block) else {
-        return refused("protocol", "the record holds no HTTP response".to_owned());
+        return refused(SkipReason::Protocol, "the record holds no HTTP response".to_owned());
     };
     // A part of the block, not a copy.
     let raw = block.slice(block.len().saturating_sub(raw.len())..);
     if status != 200 {
-        return refused("http-other", format!("status {status}"));
+        return refused(SkipReason::HttpOther, format!("status {status}"));
     }
     let header = |name: &str| {
         let (_, value) = headers.iter().find(|(header, _)| header == name)?;
@@ -164,12 +165,12 @@ pub(super) fn page_of(record: Record, limits: &Limits) -> Result<Stored, Refused
         false => raw,
     };
     if raw.len() > max_body {
-        return refused("too-large", too_large());
+        return refused(SkipReason::TooLarge, too_large());
     }
     let encoding = header("content-encoding").unwrap_or_default();
     let body = match decode_bytes_within(&raw, &encoding, limits) {
         Ok(body) => body,
-        Err(error) => return refused(error.reason(), error.to_string()),
+        Err(error) => return refused(error.kind().into(), error.to_string()),
     };
     let mut response = Response::stored(url.clone(), status, headers, raw);
     response.body = body;

@@ -17,7 +17,7 @@ use crate::commands::input::{as_it_lies, head_and_whole, read_line, unpacked, wi
 use crate::commands::item::{Item, MAX_LINE};
 use crate::commands::named::{open_named, read_named};
 use crate::commands::stored_kind::{StoredKind, stored_kind};
-use crate::files::{Root, is_of_system};
+use hapax_data::files::{Root, is_of_system};
 
 /// A file, and how it may be opened.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use hapax_data::SkipReason;
 use hapax_fetch::Response;
 use hapax_warc::{Record, http_parts, payload_digest};
 use url::Url;
@@ -75,7 +76,11 @@ impl Revisit {
         }
         let own = match self.head {
             Some((status, _)) if status != 200 && !self.unchanged => {
-                return Err(Refused::new(&self.url, "http-other", format!("status {status}")));
+                return Err(Refused::new(
+                    &self.url,
+                    SkipReason::HttpOther,
+                    format!("status {status}"),
+                ));
             }
             Some((_, headers)) if !self.unchanged => Some(headers),
             _ => None,

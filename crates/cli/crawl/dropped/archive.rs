@@ -15,9 +15,9 @@ use url::Url;
 use super::Source;
 use super::sources::Sources;
 use crate::crawl::page::read_response;
-use crate::crawl::texts::MAX_RECORD;
 use crate::crawl::writer::Writer;
-use crate::files::open_stored;
+use hapax_data::MAX_RECORD;
+use hapax_data::files::open_stored;
 
 /// How the reading of an archive ended, what is worse last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

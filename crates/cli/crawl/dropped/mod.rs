@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use anyhow::Result;
+use hapax_data::SkipReason;
 use hapax_frontier::{Entry, Frontier, Pushed};
 use hapax_url::host_key;
 use url::Url;
@@ -232,7 +233,7 @@ impl Writer {
             })
             .collect();
         for (url, detail) in hosts {
-            self.committer.skip(url.as_str(), "queue", &detail)?;
+            self.committer.skip(url.as_str(), SkipReason::Queue, &detail)?;
         }
         Ok(())
     }

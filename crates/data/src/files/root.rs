@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// A folder below which input may name files.
 #[derive(Debug)]
-pub(crate) struct Root {
+pub struct Root {
     /// As a person named it, absolute.
     given: PathBuf,
     /// The folder itself: a link to it was followed once, when it was opened.
@@ -17,7 +17,7 @@ pub(crate) struct Root {
 
 impl Root {
     /// Opens a folder that a person named; it may be a link.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         // The folder of a file that was named without one.
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let real = path.canonicalize()?;
@@ -37,7 +37,7 @@ impl Root {
 
     /// Opens a regular file below the folder: a relative path begins there, an absolute one must lead
     /// there. Links, pipes, devices and `..` are refused, and nothing is waited for.
-    pub(crate) fn file(&self, path: &Path) -> io::Result<File> {
+    pub fn file(&self, path: &Path) -> io::Result<File> {
         let relative = self.relative(path).ok_or_else(|| {
             let root = self.given.display();
             refused(format!(
@@ -91,7 +91,7 @@ impl Root {
 
 /// Whether a path names a device, or what a process has open: such a place is written to and never
 /// replaced, and no input lies beside it. A file in `/dev/shm` is a file.
-pub(crate) fn is_of_system(path: &Path) -> bool {
+pub fn is_of_system(path: &Path) -> bool {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return false };
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -119,7 +119,7 @@ const fn is_device(_: &Path) -> bool {
 }
 
 /// Opens a regular file of a folder where others may write: no link is followed, no pipe waited for.
-pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     if !path.symlink_metadata()?.is_file() {
         return Err(refused("not a regular file"));
     }
@@ -132,7 +132,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
 
 /// Opens a file of the data directory for reading. Its owner may have put it elsewhere behind a link, but
 /// a pipe or folder in its place is an error instead of a wait.
-pub(crate) fn open_stored(path: &Path) -> io::Result<File> {
+pub fn open_stored(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -145,7 +145,7 @@ pub(crate) fn open_stored(path: &Path) -> io::Result<File> {
 }
 
 /// The last part of a path must not be a link, and a pipe is an error instead of a wait.
-pub(crate) fn without_links(options: &mut OpenOptions) {
+pub fn without_links(options: &mut OpenOptions) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;

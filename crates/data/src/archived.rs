@@ -11,18 +11,19 @@ use url::Url;
 /// Texts of pages kept lately, so that most evidence needs no look into the WARC.
 const CACHE_BYTES: usize = 16 << 20;
 /// A record is read back up to this size; bodies are smaller (`--max-body`).
-pub(crate) const MAX_RECORD: u64 = 256 << 20;
+pub const MAX_RECORD: u64 = 256 << 20;
 
 /// Texts by document id, the oldest forgotten first.
 #[derive(Debug, Default)]
-pub(super) struct TextCache {
+pub struct TextCache {
     texts: HashMap<u64, Arc<str>>,
     order: VecDeque<u64>,
     bytes: usize,
 }
 
 impl TextCache {
-    pub(super) fn insert(&mut self, id: u64, text: &str) {
+    /// Adds the text of a document, and drops the oldest ones beyond 16 MiB.
+    pub fn insert(&mut self, id: u64, text: &str) {
         self.bytes += text.len();
         self.texts.insert(id, text.into());
         self.order.push_back(id);
@@ -34,18 +35,19 @@ impl TextCache {
         }
     }
 
-    pub(super) fn get(&self, id: u64) -> Option<Arc<str>> {
+    /// The text of a document, if it is still there.
+    pub fn get(&self, id: u64) -> Option<Arc<str>> {
         self.texts.get(&id).cloned()
     }
 }
 
 /// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
-pub(crate) fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
+pub fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
     stored_page(pages, place, url).map(|(_, basis)| basis.text)
 }
 
 /// The same, and what else the page says.
-pub(crate) fn stored_page(
+pub fn stored_page(
     pages: &Path,
     place: &str,
     url: &Url,
@@ -56,7 +58,7 @@ pub(crate) fn stored_page(
 }
 
 /// The page of a record of our own archive; `None` if the record holds no body.
-pub(super) fn page_of_record(
+pub fn page_of_record(
     record: &Record,
     url: &Url,
 ) -> Option<(hapax_extract::Document, hapax_extract::Basis)> {

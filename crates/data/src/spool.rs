@@ -5,37 +5,49 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{USAGE, WRITE, coded};
+use crate::error::{Context, Error, Result};
+use crate::files::open_regular;
 
 /// What is to change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
-pub(crate) enum Request {
+pub enum Request {
     /// Index these rows' pages after all.
-    Restore { ids: Vec<u64> },
+    Restore {
+        /// Their numbers.
+        ids: Vec<u64>,
+    },
     /// Take that back.
-    Discard { ids: Vec<u64> },
+    Discard {
+        /// Their numbers.
+        ids: Vec<u64>,
+    },
     /// Let these rows' pages take the place of those that were kept.
-    Keep { ids: Vec<u64> },
+    Keep {
+        /// Their numbers.
+        ids: Vec<u64>,
+    },
     /// Remove a page, or all pages of a host.
-    Forget { url_or_host: String },
+    Forget {
+        /// Which.
+        url_or_host: String,
+    },
 }
 
 /// What came of a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// Pages that were changed.
-    pub(crate) done: u64,
+    pub done: u64,
     /// Why others were not, one line each.
-    pub(crate) not: Vec<String>,
+    pub not: Vec<String>,
 }
 
 /// The spool of a data directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Spool(PathBuf);
+pub struct Spool(PathBuf);
 
 /// Answers that nobody read are removed after this time.
 const KEPT_FOR: Duration = Duration::from_secs(600);
@@ -45,12 +57,13 @@ const MAX_BYTES: u64 = 64 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Spool {
-    pub(crate) fn of(data: &Path) -> Self {
+    /// The spool of a data directory, which need not exist.
+    pub fn of(data: &Path) -> Self {
         Self(data.join("spool"))
     }
 
     /// Requests in the order in which they came. What cannot be read is answered and left out.
-    pub(crate) fn requests(&self) -> Vec<(PathBuf, Request)> {
+    pub fn requests(&self) -> Vec<(PathBuf, Request)> {
         let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.sort();
@@ -88,11 +101,11 @@ impl Spool {
     }
 
     /// A request is done, and durably so.
-    pub(crate) fn answer(&self, path: &Path, answer: &Answer) {
+    pub fn answer(&self, path: &Path, answer: &Answer) {
         let name = path.with_extension("answer");
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
         if let (Ok(bytes), Some(name)) = (serde_json::to_vec(answer), name) {
-            let _ = crate::data::replace(&self.0, &name, &bytes);
+            let _ = crate::dir::replace(&self.0, &name, &bytes);
         }
         let _ = std::fs::remove_file(path);
     }
@@ -103,12 +116,11 @@ impl Spool {
         let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
         let bytes = serde_json::to_vec(request)?;
         if bytes.len() as u64 > MAX_BYTES {
-            return Err(coded(
-                USAGE,
-                "too many pages at once: name fewer, by --host or --since say",
+            return Err(Error::Invalid(
+                "too many pages at once: name fewer, by --host or --since say".to_owned(),
             ));
         }
-        crate::data::replace(&self.0, &name, &bytes)?;
+        crate::dir::replace(&self.0, &name, &bytes)?;
         Ok(self.0.join(name))
     }
 }
@@ -116,16 +128,19 @@ impl Spool {
 /// Reads a file of the spool: no link, no pipe, and no more than a request can have.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    crate::files::open_regular(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
+    open_regular(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 /// Has a request done: by the crawl that is at work there, or, if there is none, by `alone`.
-pub(crate) fn submit(
+///
+/// # Errors
+/// Those of `alone`, and of files.
+pub fn submit<E: From<Error>>(
     data: &Path,
     request: &Request,
-    alone: impl Fn() -> Result<bool>,
-) -> Result<Answer> {
+    alone: impl Fn() -> std::result::Result<bool, E>,
+) -> std::result::Result<Answer, E> {
     let spool = Spool::of(data);
     let path = spool.put(request)?;
     let answered = path.with_extension("answer");
@@ -133,7 +148,9 @@ pub(crate) fn submit(
     loop {
         if let Ok(bytes) = read(&answered) {
             let _ = std::fs::remove_file(&answered);
-            return serde_json::from_slice(&bytes).context("the answer cannot be read");
+            let answer = serde_json::from_slice(&bytes);
+            return answer
+                .map_err(|_| Error::Damaged("the answer cannot be read".to_owned()).into());
         }
         // `false`: another process holds the directory, and will look into the spool.
         let done = alone().inspect_err(|_| {
@@ -143,17 +160,16 @@ pub(crate) fn submit(
         if done {
             if !answered.exists() {
                 let folder = spool.0.display();
-                return Err(coded(WRITE, format!("{folder}: no answer could be written there")));
+                return Err(
+                    Error::Write(format!("{folder}: no answer could be written there")).into()
+                );
             }
         } else {
             if Instant::now() > until {
-                return Err(coded(
-                    USAGE,
-                    format!(
-                        "the crawl at work in {} has not taken the change up yet; it lies in its spool and will be done",
-                        data.display()
-                    ),
-                ));
+                return Err(Error::Invalid(format!(
+                    "the crawl at work in {} has not taken the change up yet; it lies in its spool and will be done",
+                    data.display()
+                )).into());
             }
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -205,10 +221,11 @@ mod tests {
     fn a_change_that_is_done_without_an_answer_is_an_error_and_no_endless_loop() {
         let folder = tempfile::tempdir().unwrap();
         let request = Request::Restore { ids: vec![1] };
-        let error = submit(folder.path(), &request, || Ok(true)).unwrap_err().to_string();
+        let error =
+            submit(folder.path(), &request, || Ok::<_, Error>(true)).unwrap_err().to_string();
         assert!(error.contains("no answer"), "{error}");
         let large = Request::Restore { ids: vec![u64::MAX; 4 << 20] };
-        assert!(submit(folder.path(), &large, || Ok(true)).is_err());
+        assert!(submit(folder.path(), &large, || Ok::<_, Error>(true)).is_err());
         assert_eq!(Spool::of(folder.path()).requests().len(), 1, "the first one alone");
     }
 }

@@ -2,26 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
-
-use super::rows::{NONE, Row, Rows};
-use super::standing::{Heads, Standing};
+use crate::error::{Error, Result};
+use crate::rows::{NONE, Row, Rows};
+use crate::standing::{Heads, Standing};
 
 /// A kept page, and the rows that it stands for.
 #[derive(Debug)]
-pub(crate) struct Cluster<'a> {
+pub struct Cluster<'a> {
     /// Its number, in the only directory that is asked.
-    pub(crate) id: Option<u64>,
-    pub(crate) url: String,
+    pub id: Option<u64>,
+    /// The URL of the kept page, or the caller's name for it.
+    pub url: String,
     /// No page stands there any more.
-    pub(crate) gone: bool,
-    pub(crate) rows: Vec<(&'a Rows, Row)>,
+    pub gone: bool,
+    /// The rows, each with the log that it is of.
+    pub rows: Vec<(&'a Rows, Row)>,
     /// Discarded pages.
-    pub(crate) copies: u64,
+    pub copies: u64,
     /// Addresses that only lead to it.
-    pub(crate) redirects: u64,
+    pub redirects: u64,
     /// Of the copies.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
 }
 
 /// What a cluster is told from others by.
@@ -33,10 +34,13 @@ enum Name {
 }
 
 /// The clusters of the rows that are wanted, the largest first.
-pub(crate) fn clusters<'a>(
+///
+/// # Errors
+/// Those of `wanted`, and of files.
+pub fn clusters<'a, E: From<Error>>(
     logs: &[Heads<'a>],
-    mut wanted: impl FnMut(&'a Rows, &Row) -> Result<bool>,
-) -> Result<Vec<Cluster<'a>>> {
+    mut wanted: impl FnMut(&'a Rows, &Row) -> std::result::Result<bool, E>,
+) -> std::result::Result<Vec<Cluster<'a>>, E> {
     let mut found: BTreeMap<Name, Cluster<'a>> = BTreeMap::new();
     for heads in logs {
         for row in heads.rows.discarded() {

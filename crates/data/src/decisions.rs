@@ -6,16 +6,16 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use super::committed::Committed;
-use crate::exit::{DAMAGED, coded};
+use crate::committed::Committed;
+use crate::error::{Context, Error, Result};
+use crate::kind::DecidedBy;
 
 /// What was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Action {
+pub enum Action {
     /// A discarded page is indexed after all; it and the other one are distinct.
     Restore,
     /// That is taken back.
@@ -32,30 +32,32 @@ pub(crate) enum Action {
 
 /// One line of decisions.jsonl.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Decision {
-    pub(crate) time: String,
-    pub(crate) action: Action,
+pub struct Decision {
+    /// When, in RFC 3339.
+    pub time: String,
+    /// What was decided.
+    pub action: Action,
     /// The row of discarded.jsonl, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) id: Option<u64>,
+    pub id: Option<u64>,
     /// The page, or the host.
-    pub(crate) url: String,
+    pub url: String,
     /// The other page of the pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) of: Option<String>,
+    pub of: Option<String>,
     /// The page's number from here on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) new_id: Option<u64>,
+    pub new_id: Option<u64>,
     /// The number the other page had until here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) old_id: Option<u64>,
-    /// `person`, `survivor`, `recheck` or `crawl`.
-    pub(crate) by: String,
+    pub old_id: Option<u64>,
+    /// Who decided.
+    pub by: DecidedBy,
 }
 
 /// URLs and hosts that are not wanted, shared with who fetches.
 #[derive(Debug, Default)]
-pub(crate) struct Forgotten(RwLock<HashSet<String>>);
+pub struct Forgotten(RwLock<HashSet<String>>);
 
 impl Forgotten {
     fn add(&self, url_or_host: &str) {
@@ -63,7 +65,7 @@ impl Forgotten {
     }
 
     /// Whether a page, or its whole host, is not wanted.
-    pub(crate) fn holds(&self, url: &str, host: &str) -> bool {
+    pub fn holds(&self, url: &str, host: &str) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         // A host without a port is meant whole, for http and https.
         let plain = host.strip_suffix(":443").unwrap_or(host);
@@ -73,7 +75,7 @@ impl Forgotten {
 
 /// All decisions, as they stand now.
 #[derive(Debug, Default)]
-pub(crate) struct Decisions {
+pub struct Decisions {
     /// When a row was restored.
     restored: HashMap<u64, String>,
     /// Rows whose page is the one that is kept now.
@@ -96,22 +98,23 @@ pub(crate) struct Decisions {
     chosen: HashSet<String>,
     /// How many lines and bytes there are.
     lines: u64,
-    pub(crate) bytes: u64,
+    /// Bytes of the file that were read.
+    pub bytes: u64,
 }
 
 impl Decisions {
     /// Reads the file in `data`; a last line without its end is being written, and left out.
-    pub(crate) fn read(data: &Path) -> Result<Self> {
+    pub fn read(data: &Path) -> Result<Self> {
         Self::read_to(data, u64::MAX)
     }
 
     /// The same, as far as it is committed.
-    pub(crate) fn committed(data: &Path) -> Result<Self> {
+    pub fn committed(data: &Path) -> Result<Self> {
         Self::read_to(data, Committed::of(data).decisions)
     }
 
     /// The same, of its first bytes.
-    pub(crate) fn read_to(data: &Path, length: u64) -> Result<Self> {
+    pub fn read_to(data: &Path, length: u64) -> Result<Self> {
         let path = data.join("decisions.jsonl");
         let mut all = Self::default();
         let mut file = match File::open(&path) {
@@ -127,7 +130,7 @@ impl Decisions {
                 return Ok(all);
             }
             let decision = serde_json::from_slice(&line).map_err(|error| {
-                coded(DAMAGED, format!("{}, line {}: {error}", path.display(), all.lines + 1))
+                Error::Damaged(format!("{}, line {}: {error}", path.display(), all.lines + 1))
             })?;
             all.add(&decision);
             all.bytes += line.len() as u64;
@@ -135,7 +138,7 @@ impl Decisions {
     }
 
     /// Takes one more decision in.
-    pub(crate) fn add(&mut self, decision: &Decision) {
+    pub fn add(&mut self, decision: &Decision) {
         self.lines += 1;
         let (url, of) = (&decision.url, decision.of.as_ref());
         match decision.action {
@@ -145,10 +148,10 @@ impl Decisions {
                     self.remember(url, id);
                 }
                 // What a recheck takes back is not said to be distinct for ever.
-                if decision.by == "person" {
+                if decision.by == DecidedBy::Person {
                     self.restored_pages.insert(url.clone());
                 }
-                if let Some(of) = of.filter(|_| decision.by == "person") {
+                if let Some(of) = of.filter(|_| decision.by == DecidedBy::Person) {
                     self.distinct.entry(url.clone()).or_default().insert(of.clone());
                     self.distinct.entry(of.clone()).or_default().insert(url.clone());
                 }
@@ -183,7 +186,7 @@ impl Decisions {
                 if let (Some(old), Some(new)) = (decision.old_id, decision.new_id) {
                     self.replaced.insert(old, (new, url.clone()));
                 }
-                if decision.by == "person" {
+                if decision.by == DecidedBy::Person {
                     self.chosen.insert(url.clone());
                     if let Some(of) = of {
                         self.chosen.remove(of);
@@ -200,27 +203,27 @@ impl Decisions {
     }
 
     /// When a row was restored.
-    pub(crate) fn restored(&self, id: u64) -> Option<&str> {
+    pub fn restored(&self, id: u64) -> Option<&str> {
         self.restored.get(&id).map(String::as_str)
     }
 
     /// Whether the row's page is the one that is kept now.
-    pub(crate) fn took_over(&self, id: u64) -> bool {
+    pub fn took_over(&self, id: u64) -> bool {
         self.taken_over.contains(&id)
     }
 
     /// Whether the row's page is another one now, or a newer row is about it.
-    pub(crate) fn ended(&self, id: u64) -> bool {
+    pub fn ended(&self, id: u64) -> bool {
         self.ended.contains(&id)
     }
 
     /// Whether a newer row is about the row's page.
-    pub(crate) fn renewed(&self, id: u64) -> bool {
+    pub fn renewed(&self, id: u64) -> bool {
         self.renewed.contains(&id)
     }
 
     /// The newest row of a page about which something was decided, if it still is about the page.
-    pub(crate) fn row_of(&self, url: &str) -> Option<u64> {
+    pub fn row_of(&self, url: &str) -> Option<u64> {
         self.rows.get(url)?.iter().max().copied()
     }
 
@@ -238,12 +241,12 @@ impl Decisions {
     }
 
     /// Whether a person restored this page.
-    pub(crate) fn was_restored(&self, url: &str) -> bool {
+    pub fn was_restored(&self, url: &str) -> bool {
         self.restored_pages.contains(url)
     }
 
     /// The page that stands for `id` now.
-    pub(crate) fn survivor(&self, id: u64) -> Option<(u64, &str)> {
+    pub fn survivor(&self, id: u64) -> Option<(u64, &str)> {
         let mut now = self.replaced.get(&id)?;
         // A log that was written by hand may go round in a circle.
         for _ in 0..self.replaced.len() {
@@ -254,27 +257,27 @@ impl Decisions {
     }
 
     /// Whether two pages were declared distinct.
-    pub(crate) fn distinct(&self, url: &str, of: &str) -> bool {
+    pub fn distinct(&self, url: &str, of: &str) -> bool {
         self.distinct.get(url).is_some_and(|set| set.contains(of))
     }
 
     /// Whether anything was declared distinct from this page.
-    pub(crate) fn has_distinct(&self, url: &str) -> bool {
+    pub fn has_distinct(&self, url: &str) -> bool {
         self.distinct.get(url).is_some_and(|set| !set.is_empty())
     }
 
     /// Whether a page, or its whole host, is not wanted.
-    pub(crate) fn forgotten(&self, url: &str, host: &str) -> bool {
+    pub fn forgotten(&self, url: &str, host: &str) -> bool {
         self.forgotten.holds(url, host)
     }
 
     /// The same, to be shared.
-    pub(crate) fn all_forgotten(&self) -> Arc<Forgotten> {
+    pub fn all_forgotten(&self) -> Arc<Forgotten> {
         Arc::clone(&self.forgotten)
     }
 
     /// Whether a person chose this page to be kept.
-    pub(crate) fn chosen(&self, url: &str) -> bool {
+    pub fn chosen(&self, url: &str) -> bool {
         self.chosen.contains(url)
     }
 }
@@ -292,7 +295,7 @@ mod tests {
             of: Some(of.into()),
             new_id: None,
             old_id: None,
-            by: "person".into(),
+            by: DecidedBy::Person,
         }
     }
 

@@ -3,15 +3,16 @@
 //! Until 0.2 the digest of a page's text was a mix of 64-bit word hashes, for which collisions can be
 //! constructed. Records of before keep it and are compared by it, by nothing else.
 
-use anyhow::Result;
 use hapax_dedup::{Document, Neighbour, Record, Store};
 use hapax_extract::Features;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Result;
+
 /// Which digests the records of a data directory have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Digests {
+pub enum Digests {
     /// A version before 0.2 wrote it, and nobody has run `crawl upgrade`. What an old position says
     /// by having no such field.
     #[default]
@@ -24,27 +25,28 @@ pub(crate) enum Digests {
 
 impl Digests {
     /// Whether a page must be compared by the former digest too.
-    pub(crate) const fn has_former(self) -> bool {
+    pub const fn has_former(self) -> bool {
         !matches!(self, Self::Current)
     }
 
     /// Whether `crawl upgrade` would change something.
-    pub(crate) const fn needs_upgrade(self) -> bool {
+    pub const fn needs_upgrade(self) -> bool {
         matches!(self, Self::Former)
     }
 }
 
 /// How many of equal documents are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// Those that a decision looks at.
     Few,
+    /// All of them.
     All,
 }
 
 /// The documents that `document` duplicates, best first. `former` is its text's digest of before, for
 /// a store that has records with such digests.
-pub(crate) fn matches(
+pub fn matches(
     store: &Store,
     document: &Document<'_>,
     former: Option<[u8; 16]>,
@@ -67,7 +69,7 @@ pub(crate) fn matches(
 }
 
 /// The same for a document that is stored: by the digest that it has.
-pub(crate) fn matches_of_record(store: &Store, record: &Record) -> Result<Vec<Neighbour>> {
+pub fn matches_of_record(store: &Store, record: &Record) -> Result<Vec<Neighbour>> {
     let document = record.document();
     if record.strong_digest {
         return matches(store, &document, None, Extent::Few);
@@ -77,7 +79,7 @@ pub(crate) fn matches_of_record(store: &Store, record: &Record) -> Result<Vec<Ne
 }
 
 /// Whether a record is of a text with these features.
-pub(crate) fn is_of_text(record: &Record, features: &Features) -> bool {
+pub fn is_of_text(record: &Record, features: &Features) -> bool {
     let own = if record.strong_digest { features.digest } else { features.former_digest };
     record.digest == own
 }

@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
 use hapax_dedup::{
     Contents, Directory, Error, FsDirectory, Guard, MemDirectory, Options, Output, Policy, Store,
 };
+
+use crate::error::Result;
 
 /// So often, and so long in between, a store is opened that somebody changes meanwhile.
 const TRIES: u32 = 5;
@@ -19,6 +20,15 @@ const WAIT: Duration = Duration::from_millis(20);
 const MANIFEST: &str = "MANIFEST";
 /// The file that a writer locks.
 const LOCK: &str = "LOCK";
+
+/// Begins the key of a page that another worker keeps, before its URL: the evidence is at hand here, and the
+/// URL itself stays unknown.
+pub const ELSEWHERE: &str = "elsewhere ";
+
+/// The URL of a key of the store.
+pub fn url_of_key(key: &str) -> &str {
+    key.strip_prefix(ELSEWHERE).unwrap_or(key)
+}
 
 /// A folder as it lies on disk; what is written goes nowhere.
 #[derive(Debug)]
@@ -106,11 +116,7 @@ impl Directory for ReadOnly {
 
 /// The store of a data directory as of its last commit, and the name of the recipe that made it; `None`
 /// where there is none.
-pub(crate) fn read_only(
-    data: &Path,
-    policy: Policy,
-    recipe: &str,
-) -> Result<Option<(Store, String)>> {
+pub fn read_only(data: &Path, policy: Policy, recipe: &str) -> Result<Option<(Store, String)>> {
     let folder = data.join("dedup");
     let mut tries = TRIES;
     let mut recipe = recipe.to_owned();
@@ -134,7 +140,7 @@ pub(crate) fn read_only(
 ///
 /// # Errors
 /// [`Error::Io`] of kind `NotFound` where there is none, [`Error::Locked`] while another process writes to it.
-pub(super) fn locked(folder: &Path, recipe: &str) -> hapax_dedup::Result<Store> {
+pub fn locked(folder: &Path, recipe: &str) -> hapax_dedup::Result<Store> {
     let path = folder.join(MANIFEST);
     if !path.exists() {
         return Err(Error::Io { path, source: io::ErrorKind::NotFound.into() });

@@ -1,85 +1,20 @@
 //! discarded.jsonl, skipped.jsonl and decisions.jsonl: append-only, cut back at open to the committed
 //! length; where only another job's store knows that, to whole lines.
 
-use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use crate::exit::{DAMAGED, coded};
+use crate::error::{Context, Error, Result};
 
 /// Bytes that are read at a time in search of a line's end.
 const PIECE: usize = 64 << 10;
 
-/// One line of discarded.jsonl.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Discarded {
-    pub(crate) time: String,
-    pub(crate) id: u64,
-    pub(crate) url: String,
-    pub(crate) kind: String,
-    pub(crate) of: DiscardedOf,
-    pub(crate) fingerprint: Option<String>,
-    pub(crate) of_fingerprint: Option<String>,
-    pub(crate) distance: Option<u32>,
-    pub(crate) threshold: Option<u32>,
-    pub(crate) similarity: Option<f64>,
-    #[serde(default)]
-    pub(crate) similarity_threshold: Option<f64>,
-    #[serde(default)]
-    pub(crate) level: Option<String>,
-    pub(crate) table: Option<usize>,
-    #[serde(default)]
-    pub(crate) recipe: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<String>,
-    pub(crate) title: String,
-    pub(crate) language: String,
-    pub(crate) host: String,
-    pub(crate) bytes: u64,
-    #[serde(default)]
-    pub(crate) shared: Vec<String>,
-    #[serde(default)]
-    pub(crate) different: Vec<String>,
-    /// Whether the page names itself as its canonical address.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) canonical: bool,
-    /// Where the page lies in pages/, as `FILE:OFFSET`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) warc: Option<String>,
-}
-
-impl Discarded {
-    /// Under which the store knows it.
-    pub(crate) fn own_key(&self) -> &[u8] {
-        self.key.as_deref().unwrap_or(&self.url).as_bytes()
-    }
-}
-
-/// The page that was kept.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct DiscardedOf {
-    pub(crate) id: Option<u64>,
-    pub(crate) url: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) warc: Option<String>,
-}
-
-/// One line of skipped.jsonl.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Skipped<'a> {
-    pub(crate) time: Cow<'a, str>,
-    pub(crate) url: Cow<'a, str>,
-    pub(crate) reason: Cow<'a, str>,
-    pub(crate) detail: Cow<'a, str>,
-}
-
 /// An append-only file of JSON lines.
 #[derive(Debug)]
-pub(crate) struct Log {
+pub struct Log {
     file: File,
     committed: Committed,
     pending: Vec<u8>,
@@ -87,14 +22,16 @@ pub(crate) struct Log {
 
 /// What of a log is committed: how many bytes, and their CRC-32 where all of them were written by who keeps it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Committed {
-    pub(super) length: u64,
-    pub(super) sum: Option<u32>,
+pub struct Committed {
+    /// Bytes.
+    pub length: u64,
+    /// Their CRC-32.
+    pub sum: Option<u32>,
 }
 
 impl Committed {
     /// The longer one.
-    pub(super) const fn or_longer(self, other: Self) -> Self {
+    pub const fn or_longer(self, other: Self) -> Self {
         if other.length > self.length { other } else { self }
     }
 }
@@ -104,7 +41,7 @@ impl Log {
     ///
     /// # Errors
     /// If less is there than was committed: then nothing is written.
-    pub(super) fn open(path: &Path, committed: Option<Committed>) -> Result<Self> {
+    pub fn open(path: &Path, committed: Option<Committed>) -> Result<Self> {
         let name = || path.display().to_string();
         let found = match std::fs::metadata(path) {
             Ok(meta) => meta.len(),
@@ -126,7 +63,7 @@ impl Log {
                  `crawl pages DIR/pages/*.warc.gz --data NEW`",
                 path.display()
             );
-            return Err(coded(DAMAGED, what));
+            return Err(Error::Damaged(what));
         }
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
@@ -146,14 +83,18 @@ impl Log {
         Ok(Self { file, committed, pending: Vec::new() })
     }
 
-    pub(crate) fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
+    /// Adds a line, which [`sync`](Self::sync) writes.
+    ///
+    /// # Errors
+    /// What cannot be JSON.
+    pub fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.pending, line)?;
         self.pending.push(b'\n');
         Ok(())
     }
 
     /// Writes and syncs what was appended; returns how much is there now.
-    pub(super) fn sync(&mut self) -> io::Result<Committed> {
+    pub fn sync(&mut self) -> io::Result<Committed> {
         if !self.pending.is_empty() {
             self.file.write_all(&self.pending)?;
             self.file.sync_data()?;

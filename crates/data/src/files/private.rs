@@ -4,14 +4,14 @@ use std::io;
 use std::path::Path;
 
 /// From now on this process creates files of mode 0600 and folders of mode 0700.
-pub(crate) fn for_owner_only() {
+pub fn for_owner_only() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
 /// Takes a file, or a folder with all that it holds, from group and others. Links stay as they are, and
 /// nothing is reached through one, whoever puts it there meanwhile.
-pub(crate) fn close_to_others(path: &Path) -> io::Result<()> {
+pub fn close_to_others(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return close(rustix::fs::CWD, path);
     #[cfg(not(unix))]

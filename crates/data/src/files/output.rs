@@ -21,7 +21,7 @@ const FOR_OWNER: u32 = 0o600;
 
 /// A file of results; it appears under its name when it is finished.
 #[derive(Debug)]
-pub(crate) enum NewFile {
+pub enum NewFile {
     /// Unfinished, and its name.
     Beside(NamedTempFile, PathBuf),
     /// A pipe or device, which cannot be replaced.
@@ -30,7 +30,7 @@ pub(crate) enum NewFile {
 
 impl NewFile {
     /// Where a person wants a result: a file is replaced; a pipe or device is written to.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: &Path) -> io::Result<Self> {
         if is_of_system(path) {
             return Ok(Self::Direct(OpenOptions::new().write(true).truncate(true).open(path)?));
         }
@@ -60,14 +60,14 @@ impl NewFile {
     }
 
     /// Takes the place of whatever has this name, a pipe too.
-    pub(crate) fn replacing(path: &Path) -> io::Result<Self> {
+    pub fn replacing(path: &Path) -> io::Result<Self> {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let file = beside(folder.unwrap_or(Path::new(".")), FOR_ALL)?;
         Ok(Self::Beside(file, path.to_owned()))
     }
 
     /// Puts the file under its name.
-    pub(crate) fn finish(self) -> io::Result<()> {
+    pub fn finish(self) -> io::Result<()> {
         match self {
             Self::Beside(file, path) => file.persist(path).map(drop).map_err(|error| error.error),
             Self::Direct(mut file) => file.flush(),
@@ -75,7 +75,7 @@ impl NewFile {
     }
 
     /// Makes what was written durable; a pipe has nothing to make durable.
-    pub(crate) fn sync(&self) -> io::Result<()> {
+    pub fn sync(&self) -> io::Result<()> {
         match self {
             Self::Beside(file, _) => file.as_file().sync_all(),
             Self::Direct(_) => Ok(()),
@@ -83,7 +83,7 @@ impl NewFile {
     }
 
     /// Whether a person sees it.
-    pub(crate) fn is_terminal(&self) -> bool {
+    pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Direct(file) if file.is_terminal())
     }
 }
@@ -106,7 +106,7 @@ impl Write for NewFile {
 
 /// Replaces the file `name` in `folder` in one step that survives a power cut. A `secret` one is its
 /// owner's alone before its first byte.
-pub(crate) fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -> io::Result<()> {
+pub fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -> io::Result<()> {
     let mut file = beside(folder, if secret { FOR_OWNER } else { FOR_ALL })?;
     file.as_file_mut().write_all(content)?;
     file.as_file().sync_all()?;
@@ -118,7 +118,7 @@ pub(crate) fn replace(folder: &Path, name: &str, content: &[u8], secret: bool) -
 }
 
 /// Removes what a run that was killed left unfinished in a folder that this process holds.
-pub(crate) fn remove_leftovers(folder: &Path) {
+pub fn remove_leftovers(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_ours = name

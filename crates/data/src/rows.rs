@@ -7,43 +7,43 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-
-use super::committed::Committed;
-use super::decisions::Decisions;
-use super::filter::KINDS;
-use crate::crawl::Discarded;
-use crate::exit::{DAMAGED, USAGE, coded};
+use crate::committed::Committed;
+use crate::decisions::Decisions;
+use crate::error::{Context, Error, Result};
+use crate::kind::DuplicateKind;
+use crate::lines::Discarded;
 
 /// What a row of the log says, but for its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub struct Row {
     /// Where its line begins.
-    pub(crate) offset: u64,
-    pub(crate) id: u64,
+    pub offset: u64,
+    /// The page's number in the store.
+    pub id: u64,
     /// The number of the page that was kept, or [`NONE`].
-    pub(crate) of: u64,
+    pub of: u64,
     /// Of the URL.
     key: u64,
     /// Of the URL of the page that was kept.
-    pub(crate) of_key: u64,
+    pub of_key: u64,
     /// Seconds since 1970.
-    pub(crate) time: u64,
-    pub(crate) host: u32,
-    pub(crate) bytes: u32,
+    pub time: u64,
+    /// The number of the host, see [`Rows::host_name`].
+    pub host: u32,
+    /// Bytes of the body.
+    pub bytes: u32,
     /// Thousandths, or 65,535.
-    pub(crate) similarity: u16,
+    pub similarity: u16,
     /// Bits, or 255.
-    pub(crate) distance: u8,
-    /// Into [`KINDS`].
-    pub(crate) kind: u8,
-    pub(crate) language: [u8; 2],
+    pub distance: u8,
+    /// Why.
+    pub kind: DuplicateKind,
+    /// Two letters, or zeros.
+    pub language: [u8; 2],
 }
 
-/// The kind of a row that is a redirect.
-pub(crate) const ALIAS: &str = "alias";
 /// No number.
-pub(crate) const NONE: u64 = u64::MAX;
+pub const NONE: u64 = u64::MAX;
 /// The version is the last byte.
 const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
 const HEAD: usize = 40;
@@ -53,7 +53,7 @@ const WORTH_WRITING: usize = 2000;
 
 /// All rows of a data directory, in the order of the log, and what was decided about them.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     rows: Vec<Row>,
     hosts: Vec<String>,
     host_numbers: HashMap<String, u32>,
@@ -68,32 +68,28 @@ pub(crate) struct Rows {
     is_cached: bool,
     path: PathBuf,
     committed: Committed,
-    pub(crate) decisions: Decisions,
+    /// What was decided since.
+    pub decisions: Decisions,
 }
 
 /// Whether a host as logs name it, `name:port` or `name`, is one that somebody asks for: without a port, all of its
 /// ports are meant.
-pub(crate) fn is_of_host(known: &str, asked: &str) -> bool {
+pub fn is_of_host(known: &str, asked: &str) -> bool {
     let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let name = known.rsplit_once(':').filter(|(_, port)| is_port(port)).map(|(name, _)| name);
     known.eq_ignore_ascii_case(asked) || name.is_some_and(|name| name.eq_ignore_ascii_case(asked))
 }
 
 impl Row {
-    /// The kind, as the log writes it.
-    pub(crate) fn kind_name(&self) -> &'static str {
-        KINDS.get(usize::from(self.kind)).copied().unwrap_or("near")
-    }
-
     /// Whether it is an address that leads to another one, and no page.
-    pub(crate) fn is_alias(&self) -> bool {
-        self.kind_name() == ALIAS
+    pub fn is_alias(&self) -> bool {
+        self.kind == DuplicateKind::Alias
     }
 }
 
 impl Rows {
     /// Opens the rows of `data`, and brings them up to the end of what is committed.
-    pub(crate) fn open(data: &Path) -> Result<Self> {
+    pub fn open(data: &Path) -> Result<Self> {
         let path = data.join("discarded.jsonl");
         let log = match File::open(&path) {
             Ok(log) => Some(BufReader::with_capacity(1 << 16, log)),
@@ -114,7 +110,7 @@ impl Rows {
         let cached = if rows.is_cached { before } else { 0 };
         if rows.rows.len() >= cached + WORTH_WRITING || rows.rows.len() < before {
             // A help only: where it cannot be written, the log is read next time.
-            let _ = crate::data::replace(data, "discarded.index", &rows.to_bytes());
+            let _ = crate::dir::replace(data, "discarded.index", &rows.to_bytes());
         }
         Ok(rows)
     }
@@ -141,7 +137,7 @@ impl Rows {
     }
 
     /// Reads what was appended since; after a crash the log may be shorter than it was.
-    pub(crate) fn catch_up(&mut self) -> Result<()> {
+    pub fn catch_up(&mut self) -> Result<()> {
         let taken = self.log.borrow_mut().take();
         let Some(mut reader) = taken else { return Ok(()) };
         let read = self.read_on(&mut reader);
@@ -181,7 +177,7 @@ impl Rows {
     }
 
     /// Brings rows and decisions up to date.
-    pub(crate) fn refresh(&mut self, data: &Path) -> Result<()> {
+    pub fn refresh(&mut self, data: &Path) -> Result<()> {
         if !self.is_same_file() || self.first_line()? != self.first {
             *self = Self::open(data)?;
             return Ok(());
@@ -195,7 +191,7 @@ impl Rows {
     }
 
     /// Whether somebody is at work, or was since this was read.
-    pub(crate) fn is_stale(&self) -> bool {
+    pub fn is_stale(&self) -> bool {
         let data = self.path.parent().unwrap_or(Path::new("."));
         self.is_behind() || !self.committed.is_current(data)
     }
@@ -247,7 +243,7 @@ impl Rows {
             bytes: u32::try_from(entry.bytes).unwrap_or(u32::MAX),
             similarity: similarity.unwrap_or(u16::MAX),
             distance: entry.distance.map_or(u8::MAX, |d| d.min(64) as u8),
-            kind: KINDS.iter().position(|kind| *kind == entry.kind).unwrap_or(1) as u8,
+            kind: entry.kind,
             language: entry.language.as_bytes().try_into().unwrap_or_default(),
         }
     }
@@ -263,39 +259,40 @@ impl Rows {
     }
 
     /// The host of a row.
-    pub(crate) fn host(&self, row: &Row) -> &str {
+    pub fn host(&self, row: &Row) -> &str {
         self.host_name(row.host)
     }
 
-    pub(crate) fn host_name(&self, number: u32) -> &str {
+    /// The host of a number.
+    pub fn host_name(&self, number: u32) -> &str {
         self.hosts.get(number as usize).map_or("", String::as_str)
     }
 
     /// The numbers of a host: one without a port is meant for all of its ports.
-    pub(crate) fn host_numbers(&self, host: &str) -> Vec<u32> {
+    pub fn host_numbers(&self, host: &str) -> Vec<u32> {
         let hosts = self.hosts.iter().zip(0..);
         hosts.filter(|(known, _)| is_of_host(known, host)).map(|(_, number)| number).collect()
     }
 
     /// All rows, in the order of the log.
-    pub(crate) fn all(&self) -> &[Row] {
+    pub fn all(&self) -> &[Row] {
         &self.rows
     }
 
     /// Rows whose page is discarded now: not restored, and not kept in the place of another.
-    pub(crate) fn discarded(&self) -> impl Iterator<Item = &Row> {
+    pub fn discarded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| self.is_discarded(row))
     }
 
     /// Whether the page of a row is discarded now.
-    pub(crate) fn is_discarded(&self, row: &Row) -> bool {
+    pub fn is_discarded(&self, row: &Row) -> bool {
         self.decisions.restored(row.id).is_none()
             && !self.decisions.took_over(row.id)
             && !self.decisions.ended(row.id)
     }
 
     /// The page that stands for a row now: its number, and its URL where it is another than the log says.
-    pub(crate) fn kept_for(&self, row: &Row) -> (u64, Option<&str>) {
+    pub fn kept_for(&self, row: &Row) -> (u64, Option<&str>) {
         match self.decisions.survivor(row.of) {
             Some((id, url)) => (id, Some(url)),
             None => (row.of, None),
@@ -303,7 +300,7 @@ impl Rows {
     }
 
     /// The line of a row, with the page that stands for it now.
-    pub(crate) fn entry(&self, row: &Row) -> Result<Discarded> {
+    pub fn entry(&self, row: &Row) -> Result<Discarded> {
         let mut entry = self.line(row)?;
         if let Some((id, url)) = self.stands_for(row)
             && url.as_bytes() != entry.own_key()
@@ -323,9 +320,10 @@ impl Rows {
     }
 
     /// The line of a row, as it was written.
-    pub(crate) fn line(&self, row: &Row) -> Result<Discarded> {
+    pub fn line(&self, row: &Row) -> Result<Discarded> {
         let mut log = self.log.borrow_mut();
-        let reader = log.as_mut().context("discarded.jsonl")?;
+        let reader =
+            log.as_mut().ok_or_else(|| Error::Damaged("discarded.jsonl is missing".to_owned()))?;
         // Rows in order are read from one buffer.
         let here = reader.stream_position()?;
         reader.seek_relative(row.offset.wrapping_sub(here).cast_signed())?;
@@ -335,14 +333,14 @@ impl Rows {
     }
 
     /// The page that a row was compared with, where another one stands for it now.
-    pub(crate) fn compared_with(&self, row: &Row) -> Result<Option<String>> {
+    pub fn compared_with(&self, row: &Row) -> Result<Option<String>> {
         let Some((_, now)) = self.stands_for(row) else { return Ok(None) };
         let line = self.line(row)?;
         Ok((now.as_bytes() != line.own_key() && now != line.of.url).then_some(line.of.url))
     }
 
     /// What became of a row's page since it was discarded; nothing, mostly.
-    pub(crate) fn state(&self, row: &Row) -> Option<&'static str> {
+    pub fn state(&self, row: &Row) -> Option<&'static str> {
         let decisions = &self.decisions;
         match decisions.restored(row.id) {
             _ if decisions.renewed(row.id) => Some("renewed"),
@@ -353,7 +351,7 @@ impl Rows {
     }
 
     /// The newest row of an id or URL.
-    pub(crate) fn find(&self, page: &str) -> Result<(Row, Discarded)> {
+    pub fn find(&self, page: &str) -> Result<(Row, Discarded)> {
         if let Some(id) = page.parse::<u64>().ok()
             && let Some(row) = self.by_id(id)
         {
@@ -367,10 +365,9 @@ impl Rows {
         if let Some(found) = other.map(|other| self.by_url(&other)).transpose()?.flatten() {
             return Ok(found);
         }
-        Err(coded(
-            USAGE,
-            format!("{page} is no discarded page: crawl duplicates list shows their ids and URLs"),
-        ))
+        Err(Error::Invalid(format!(
+            "{page} is no discarded page: crawl duplicates list shows their ids and URLs"
+        )))
     }
 
     /// The newest row of a URL.
@@ -386,7 +383,7 @@ impl Rows {
     }
 
     /// The newest row of an id.
-    pub(crate) fn by_id(&self, id: u64) -> Option<Row> {
+    pub fn by_id(&self, id: u64) -> Option<Row> {
         let mut places = self.places.borrow_mut();
         let (placed, by_id) = &mut *places;
         by_id.extend(self.rows.iter().enumerate().skip(*placed).map(|(at, row)| (row.id, at)));
@@ -409,7 +406,7 @@ impl Rows {
             out.extend(row.host.to_le_bytes());
             out.extend(row.bytes.to_le_bytes());
             out.extend(row.similarity.to_le_bytes());
-            out.extend([row.distance, row.kind, row.language[0], row.language[1]]);
+            out.extend([row.distance, row.kind.to_byte(), row.language[0], row.language[1]]);
         }
         out.extend(hosts.as_bytes());
         if !self.hosts.is_empty() {
@@ -484,14 +481,14 @@ fn read_row(bytes: &[u8]) -> Option<Row> {
         bytes: u32::from_le_bytes(*size),
         similarity: u16::from_le_bytes(*similarity),
         distance,
-        kind,
+        kind: DuplicateKind::of_byte(kind)?,
         language: [one, two],
     })
 }
 
 fn parse(line: &[u8], path: &Path, offset: u64) -> Result<Discarded> {
     serde_json::from_slice(line)
-        .map_err(|error| coded(DAMAGED, format!("{}, at byte {offset}: {error}", path.display())))
+        .map_err(|error| Error::Damaged(format!("{}, at byte {offset}: {error}", path.display())))
 }
 
 fn hash(bytes: &[u8]) -> u64 {

@@ -11,9 +11,9 @@ use hapax_extract::Recipe;
 use hapax_frontier::DiskFrontier;
 use serde_json::{Value, json};
 
-use crate::commands::tables::read_only;
-use crate::crawl::skipped_of;
-use crate::data::is_locked;
+use crate::dir::is_locked;
+use crate::positions::skipped_of;
+use crate::tables::read_only;
 
 /// To where the logs of a data directory are read.
 #[derive(Clone, Debug)]
@@ -69,11 +69,7 @@ impl Committed {
 
 /// Calls `visit` with each committed line of skipped.jsonl; without the log, with none. `frontier` is the crawl's,
 /// where it could be opened.
-pub(crate) fn skipped_lines(
-    data: &Path,
-    frontier: Option<&DiskFrontier>,
-    mut visit: impl FnMut(&str),
-) {
+pub fn skipped_lines(data: &Path, frontier: Option<&DiskFrontier>, mut visit: impl FnMut(&str)) {
     let Ok(log) = File::open(data.join("skipped.jsonl")) else { return };
     let mut log = BufReader::new(log).take(skipped_length(data, frontier));
     let mut line = Vec::new();

@@ -5,20 +5,20 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::Path;
 
-use anyhow::Result;
 use hapax_dedup::{Policy, Store};
 use hapax_extract::Recipe;
 
-use super::rows::{Row, Rows};
-use crate::commands::tables::read_only;
-use crate::crawl::{Discarded, url_of_key};
+use crate::error::Result;
+use crate::lines::Discarded;
+use crate::rows::{Row, Rows};
+use crate::tables::{read_only, url_of_key};
 
 /// So many redirects and discarded pages are followed; a log that was written by hand may go round in a circle.
 const MOST_STEPS: usize = 64;
 
 /// What stands for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub enum Standing {
     /// A page that is kept, by its number.
     Page(u64),
     /// Nothing: it was never fetched or used, or is gone.
@@ -29,38 +29,41 @@ pub(crate) enum Standing {
 
 /// A row as it is shown, with the page that stands for it now.
 #[derive(Debug)]
-pub(crate) struct Shown {
-    pub(crate) entry: Discarded,
+pub struct Shown {
+    /// The line, with the page that stands for it now.
+    pub entry: Discarded,
     /// The page of the log's line, where another one stands now.
-    pub(crate) compared_with: Option<String>,
+    pub compared_with: Option<String>,
     /// The same of a redirect: where it leads.
-    pub(crate) leads_to: Option<String>,
+    pub leads_to: Option<String>,
     /// No page stands for it any more.
-    pub(crate) gone: bool,
+    pub gone: bool,
 }
 
 /// The tables of a data directory as of their last commit. The log is told without them too, as it was written.
-pub(crate) fn tables(data: &Path) -> Option<Store> {
+pub fn tables(data: &Path) -> Option<Store> {
     let store = read_only(data, Policy::default(), Recipe::default().name()).ok().flatten();
     store.map(|(store, _)| store)
 }
 
 /// What tells which page stands for a row.
 #[derive(Debug)]
-pub(crate) struct Heads<'a> {
-    pub(crate) rows: &'a Rows,
+pub struct Heads<'a> {
+    /// The rows of the log.
+    pub rows: &'a Rows,
     store: Option<&'a Store>,
     /// What stands for a number; most rows ask for the same ones.
     found: RefCell<HashMap<u64, Standing>>,
 }
 
 impl<'a> Heads<'a> {
-    pub(crate) fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
+    /// From rows, and the store if there is one.
+    pub fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
         Self { rows, store, found: RefCell::default() }
     }
 
     /// What stands for a row that is discarded.
-    pub(crate) fn of(&self, row: &Row) -> Result<Standing> {
+    pub fn of(&self, row: &Row) -> Result<Standing> {
         let (Some(store), true) = (self.store, row.is_alias()) else {
             return self.of_id(self.rows.kept_for(row).0);
         };
@@ -72,7 +75,7 @@ impl<'a> Heads<'a> {
     }
 
     /// What stands for the page of this number: itself, if it is kept.
-    pub(crate) fn of_id(&self, id: u64) -> Result<Standing> {
+    pub fn of_id(&self, id: u64) -> Result<Standing> {
         if let Some(found) = self.found.borrow().get(&id) {
             return Ok(*found);
         }
@@ -114,14 +117,14 @@ impl<'a> Heads<'a> {
     }
 
     /// The URL, or the caller's name, of a page.
-    pub(crate) fn url(&self, id: u64) -> Result<String> {
+    pub fn url(&self, id: u64) -> Result<String> {
         let record = self.store.map(|store| store.record(id)).transpose()?.flatten();
         let key = record.map(|record| String::from_utf8_lossy(&record.key).into_owned());
         Ok(url_of_key(&key.unwrap_or_default()).to_owned())
     }
 
     /// The line of a row, with what stands for it now. What is not discarded any more is shown as it was.
-    pub(crate) fn shown(&self, row: &Row) -> Result<Shown> {
+    pub fn shown(&self, row: &Row) -> Result<Shown> {
         let entry = self.rows.entry(row)?;
         let compared_with = self.rows.compared_with(row)?;
         let mut shown = Shown { entry, compared_with, leads_to: None, gone: false };

@@ -1,0 +1,196 @@
+//! The data directory: its files and its lock.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::error::{Context, Error, Result, unwritable};
+use crate::files;
+
+/// What a data directory holds but for its lock. The settings come first: without them it is no
+/// crawl's any more. The store comes last: what is there without it is taken for damage.
+const OWN: [&str; 16] = [
+    "crawl.toml",
+    "summary.json",
+    "pages",
+    "index",
+    "frontier",
+    "received",
+    "discarded.jsonl",
+    "discarded.index",
+    "skipped.jsonl",
+    "decisions.jsonl",
+    "addresses.jsonl",
+    "spool",
+    "upgrade",
+    "worker",
+    "hapax-demo",
+    "dedup",
+];
+
+/// So often, and so long in between, a lock is tried that another process holds.
+const LOCK_TRIES: u32 = 10;
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+
+/// A data directory, held by this process.
+#[derive(Debug)]
+pub struct DataDir {
+    root: PathBuf,
+    _lock: File,
+}
+
+impl DataDir {
+    /// Opens or creates the directory and takes its lock.
+    pub fn open(root: &Path) -> Result<Self> {
+        if root.exists() && !root.is_dir() {
+            let what = format!("--data {} is no directory", root.display());
+            return Err(Error::Invalid(what));
+        }
+        fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
+        let path = root.join("LOCK");
+        let mut options = OpenOptions::new();
+        files::without_links(options.create(true).truncate(false).write(true));
+        let lock = options.open(&path).map_err(|error| unwritable(&path, &error))?;
+        let mut tries = LOCK_TRIES;
+        let locked = loop {
+            match lock.try_lock() {
+                // Who reads the log holds it for a moment.
+                Err(TryLockError::WouldBlock) if tries > 0 => {
+                    tries -= 1;
+                    std::thread::sleep(LOCK_WAIT);
+                }
+                locked => break locked,
+            }
+        };
+        match locked {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(is_held(root));
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(&path, &error)),
+        }
+        files::remove_leftovers(root);
+        Ok(Self { root: root.to_owned(), _lock: lock })
+    }
+
+    /// Keeps pages for the owner alone that hosts show only to somebody they know: what is there, and
+    /// what this process creates from now on.
+    ///
+    /// # Errors
+    /// From the file system.
+    pub fn protect(&self) -> Result<()> {
+        files::for_owner_only();
+        for name in OWN {
+            let path = self.root.join(name);
+            files::close_to_others(&path).map_err(|error| unwritable(&path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Whether there is nothing in it but the lock.
+    pub fn is_empty(&self) -> Result<bool> {
+        let mut entries = fs::read_dir(&self.root)?;
+        Ok(entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "LOCK")))
+    }
+
+    /// Removes what a crawl writes; whatever else lies there stays.
+    pub fn clear(&self) -> Result<()> {
+        for name in OWN {
+            let path = self.root.join(name);
+            let removed =
+                if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            match removed {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(unwritable(&path, &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a small file in one step that survives a power cut.
+    pub fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
+        replace(&self.root, name, content)
+    }
+
+    /// The directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+    /// The WARC files.
+    pub fn pages(&self) -> PathBuf {
+        self.root.join("pages")
+    }
+    /// The full-text index.
+    pub fn index(&self) -> PathBuf {
+        self.root.join("index")
+    }
+    /// The store of fingerprints.
+    pub fn dedup(&self) -> PathBuf {
+        self.root.join("dedup")
+    }
+    /// The queue of URLs.
+    pub fn frontier(&self) -> PathBuf {
+        self.root.join("frontier")
+    }
+    /// Answers that wait for their commit.
+    pub fn received(&self) -> PathBuf {
+        self.root.join("received")
+    }
+    /// The log of discarded pages.
+    pub fn discarded(&self) -> PathBuf {
+        self.root.join("discarded.jsonl")
+    }
+    /// The log of skipped URLs.
+    pub fn skipped(&self) -> PathBuf {
+        self.root.join("skipped.jsonl")
+    }
+}
+
+/// Replaces the file `name` in `root` in one step that survives a power cut.
+pub fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
+    // Headers, a proxy's and a cluster's address may hold secrets.
+    let written = files::replace(root, name, content, name == "crawl.toml");
+    written.map_err(|error| unwritable(&root.join(name), &error))
+}
+
+/// Whether a process holds the directory; without a trace.
+pub fn is_locked(data: &Path) -> Result<bool> {
+    let path = data.join("LOCK");
+    let Ok(file) = files::open_regular(&path) else { return Ok(false) };
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Another process holds the directory.
+pub fn is_held(root: &Path) -> Error {
+    let root = root.display();
+    Error::Locked(format!(
+        "another crawl is at work in {root}: wait for it, stop it, or use another --data"
+    ))
+}
+
+/// Fails unless `root` is a data directory.
+pub fn must_exist(root: &Path) -> Result<()> {
+    if root.is_dir() {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!(
+        "{} is no data directory: crawl something first, or give --data",
+        root.display()
+    )))
+}
+
+/// A folder that no crawl, `dedup` or other program of ours wrote is one by mistake.
+pub fn must_hold_pages(root: &Path) -> Result<()> {
+    must_exist(root)?;
+    if ["crawl.toml", "dedup", "discarded.jsonl"].iter().any(|name| root.join(name).exists()) {
+        return Ok(());
+    }
+    Err(Error::Invalid(format!("{} holds no crawl", root.display())))
+}

@@ -1,0 +1,10 @@
+//! Files that others may have prepared: inputs that may not lead out of a folder, and outputs that may
+//! not be written through a link.
+
+mod output;
+mod private;
+mod root;
+
+pub use output::{NewFile, remove_leftovers, replace};
+pub use private::{close_to_others, for_owner_only};
+pub use root::{Root, is_of_system, open_regular, open_stored, without_links};

@@ -1,0 +1,86 @@
+//! Why a page was discarded, and who decided what happened to it.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a page was discarded: `kind` of discarded.jsonl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DuplicateKind {
+    /// Its text is equal.
+    Exact,
+    /// Its text is nearly the same.
+    Near,
+    /// It names the other page as its canonical address.
+    Canonical,
+    /// It is an address that leads to the other page.
+    Alias,
+}
+
+impl DuplicateKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Exact, Self::Near, Self::Canonical, Self::Alias];
+
+    /// As the log writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Near => "near",
+            Self::Canonical => "canonical",
+            Self::Alias => "alias",
+        }
+    }
+
+    /// The kind of a name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// In one byte, for files of rows.
+    pub(crate) const fn to_byte(self) -> u8 {
+        match self {
+            Self::Exact => 0,
+            Self::Near => 1,
+            Self::Canonical => 2,
+            Self::Alias => 3,
+        }
+    }
+
+    /// The kind of a byte.
+    pub(crate) fn of_byte(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.to_byte() == byte)
+    }
+}
+
+impl std::fmt::Display for DuplicateKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Who decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DecidedBy {
+    /// A person.
+    Person,
+    /// The rule that keeps the better page of a pair, whichever came first.
+    Survivor,
+    /// Thresholds that were given later.
+    Recheck,
+    /// A page that was fetched again.
+    Crawl,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_read_as_it_is_written() {
+        for kind in DuplicateKind::ALL {
+            assert_eq!(DuplicateKind::parse(kind.as_str()), Some(kind));
+            assert_eq!(DuplicateKind::of_byte(kind.to_byte()), Some(kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
+}

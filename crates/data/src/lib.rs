@@ -1,0 +1,44 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod archived;
+mod clusters;
+mod committed;
+mod counts;
+mod decisions;
+mod digests;
+mod dir;
+mod error;
+pub mod files;
+mod kind;
+mod lines;
+mod log;
+mod positions;
+mod reason;
+mod rows;
+mod spool;
+mod standing;
+mod tables;
+mod texts;
+
+pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
+pub use clusters::{Cluster, clusters};
+pub use committed::skipped_lines;
+pub use counts::{LogCounts, PageCounts};
+pub use decisions::{Action, Decision, Decisions, Forgotten};
+pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
+pub use dir::{DataDir, is_held, is_locked, must_exist, must_hold_pages, replace};
+pub use error::{Context, Error, Result, unreadable, unwritable};
+pub use kind::{DecidedBy, DuplicateKind};
+pub use lines::{Claim, Discarded, DiscardedOf, SitemapPart, Skipped};
+pub use log::{Committed, Log};
+pub use positions::{
+    PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
+};
+pub use reason::SkipReason;
+pub use rows::{NONE, Row, Rows, is_of_host};
+pub use spool::{Answer, Request, Spool, submit};
+pub use standing::{Heads, Shown, Standing, tables};
+pub use tables::{ELSEWHERE, locked, read_only, url_of_key};
+pub use texts::Texts;

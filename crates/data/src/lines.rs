@@ -1,0 +1,233 @@
+//! The lines of discarded.jsonl and skipped.jsonl.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::DuplicateKind;
+use crate::reason::SkipReason;
+
+/// One line of discarded.jsonl: a page that was not kept, the page that stands for it, and the evidence.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Discarded {
+    /// When, in RFC 3339.
+    pub time: String,
+    /// Its number in the store.
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Why it was discarded.
+    pub kind: DuplicateKind,
+    /// The page that was kept.
+    pub of: DiscardedOf,
+    /// Its fingerprint in hexadecimal digits; redirects have none.
+    pub fingerprint: Option<String>,
+    /// The other page's.
+    pub of_fingerprint: Option<String>,
+    /// Bits in which the two differ, 0 to 64.
+    pub distance: Option<u32>,
+    /// The largest distance of a pair that a Hamming table proposes.
+    pub threshold: Option<u32>,
+    /// How alike the texts are, from 0 to 1, by their sketches.
+    pub similarity: Option<f64>,
+    /// The least similarity of a pair like this one.
+    #[serde(default)]
+    pub similarity_threshold: Option<f64>,
+    /// What proposed the pair: `text`, `sketch` or `fingerprint`.
+    #[serde(default)]
+    pub level: Option<String>,
+    /// The table or band that proposed it.
+    pub table: Option<usize>,
+    /// How the fingerprints were made.
+    #[serde(default)]
+    pub recipe: Option<String>,
+    /// The caller's name for it, where that is not the URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Its title.
+    pub title: String,
+    /// Its language, in two letters.
+    pub language: String,
+    /// Host and port.
+    pub host: String,
+    /// Bytes of its body.
+    pub bytes: u64,
+    /// Sentences that both pages have.
+    #[serde(default)]
+    pub shared: Vec<String>,
+    /// Sentences that one of them has.
+    #[serde(default)]
+    pub different: Vec<String>,
+    /// Whether the page names itself as its canonical address.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub canonical: bool,
+    /// Where the page lies in pages/, as `FILE:OFFSET`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warc: Option<String>,
+}
+
+impl Discarded {
+    /// The key under which the store knows it.
+    pub fn own_key(&self) -> &[u8] {
+        self.key.as_deref().unwrap_or(&self.url).as_bytes()
+    }
+}
+
+/// The page that was kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct DiscardedOf {
+    /// Its number in the store; none for the target of a redirect that was not fetched yet.
+    pub id: Option<u64>,
+    /// Its URL.
+    pub url: String,
+    /// Where it lies in pages/, as `FILE:OFFSET`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warc: Option<String>,
+}
+
+/// One line of skipped.jsonl: a URL that was not fetched, or a page that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// When, in RFC 3339.
+    pub time: String,
+    /// The URL.
+    pub url: String,
+    /// Why.
+    pub reason: SkipReason,
+    /// The same in words, for people. No program reads it.
+    pub detail: String,
+    /// How far from a seed it was met, if wider rules may take it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u16>,
+    /// It is a sitemap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sitemap: Option<SitemapPart>,
+    /// What a feed says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Claim>,
+}
+
+/// What of a sitemap is not read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SitemapPart {
+    /// All of it.
+    Whole,
+    /// Entries that have no line of their own.
+    Entries,
+    /// All of it, for it is below too many indexes: no rule changes that.
+    TooDeep,
+}
+
+/// That a page is the same as another one, and who says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The feed's name.
+    pub feed: String,
+    /// The URL of the other page.
+    pub of: String,
+}
+
+impl Skipped {
+    /// A line without what only some have.
+    pub fn new(
+        time: impl Into<String>,
+        url: impl Into<String>,
+        reason: SkipReason,
+        detail: impl Into<String>,
+    ) -> Self {
+        let (time, url, detail) = (time.into(), url.into(), detail.into());
+        Self { time, url, reason, detail, depth: None, sitemap: None, claim: None }
+    }
+
+    /// Reads a line, also one of a version that told people and programs the same words.
+    ///
+    /// # Errors
+    /// What is no such line.
+    pub fn parse(line: &str) -> serde_json::Result<Self> {
+        let mut skipped: Self = serde_json::from_str(line)?;
+        if (&skipped.depth, &skipped.sitemap, &skipped.claim) == (&None, &None, &None) {
+            former::read(&mut skipped);
+        }
+        Ok(skipped)
+    }
+}
+
+/// Lines of before 0.2, whose details were read back.
+mod former {
+    use super::{Claim, SitemapPart, Skipped};
+    use crate::reason::SkipReason;
+
+    pub(super) fn read(line: &mut Skipped) {
+        use SkipReason::{
+            Budget, Depth, Exclude, Feed, Include, PrivateAddress, Robots, Scope, TooLarge,
+        };
+        match line.reason {
+            Scope | Depth | Include | Exclude => {
+                line.depth = line.detail.strip_prefix("at depth ").and_then(|at| at.parse().ok());
+                line.sitemap = match &*line.detail {
+                    "a sitemap" => Some(SitemapPart::Whole),
+                    detail if detail.starts_with("a sitemap, with further entries") => {
+                        Some(SitemapPart::Entries)
+                    }
+                    detail if detail.starts_with("a sitemap below ") => Some(SitemapPart::TooDeep),
+                    _ => None,
+                };
+            }
+            Robots | Budget | TooLarge | PrivateAddress => {
+                if line.detail.ends_with("; a sitemap") {
+                    line.sitemap = Some(SitemapPart::Whole);
+                }
+                let depth = line.detail.rsplit_once("; at depth ");
+                line.depth = depth.and_then(|(_, depth)| depth.parse().ok());
+            }
+            Feed => {
+                line.claim = line
+                    .detail
+                    .split_once(": the same as ")
+                    .map(|(feed, of)| Claim { feed: feed.to_owned(), of: of.to_owned() });
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_is_written() {
+        let plain = Skipped::new("t", "http://a.example/", SkipReason::Scope, "at depth 3");
+        for line in [
+            Skipped { depth: Some(3), ..plain.clone() },
+            Skipped { sitemap: Some(SitemapPart::Entries), ..plain.clone() },
+            Skipped { claim: Some(Claim { feed: "a: b".into(), of: "c".into() }), ..plain.clone() },
+            Skipped { reason: SkipReason::Tls, ..plain },
+        ] {
+            let text = serde_json::to_string(&line).unwrap();
+            assert_eq!(Skipped::parse(&text).unwrap(), line, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_line_of_before_says_in_words_is_understood() {
+        let read = |reason: &str, detail: &str| {
+            let line =
+                serde_json::json!({"time": "t", "url": "u", "reason": reason, "detail": detail});
+            let line = Skipped::parse(&line.to_string()).unwrap();
+            (line.depth, line.sitemap, line.claim)
+        };
+        assert_eq!(read("scope", "at depth 12"), (Some(12), None, None));
+        assert_eq!(read("scope", "a sitemap"), (None, Some(SitemapPart::Whole), None));
+        let entries = "a sitemap, with further entries that are refused: 31";
+        assert_eq!(read("exclude", entries), (None, Some(SitemapPart::Entries), None));
+        let deep = read("depth", "a sitemap below 2 indexes");
+        assert_eq!(deep, (None, Some(SitemapPart::TooDeep), None));
+        let sitemap = read("robots", "robots.txt, line 2; a sitemap");
+        assert_eq!(sitemap, (None, Some(SitemapPart::Whole), None));
+        assert_eq!(read("budget", "3 pages; at depth 2"), (Some(2), None, None));
+        let claim = Claim { feed: "x.feed".into(), of: "http://b.example/: the same as c".into() };
+        let detail = "x.feed: the same as http://b.example/: the same as c";
+        assert_eq!(read("feed", detail), (None, None, Some(claim)));
+        assert_eq!(read("tls", "at depth 12"), (None, None, None));
+    }
+}

@@ -1,0 +1,207 @@
+//! Why a URL was not fetched, or its page not used.
+
+use serde::{Deserialize, Serialize};
+
+/// Why a URL was not fetched, or its page not used: `reason` of skipped.jsonl. `docs/logs.md` describes
+/// each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+// In the order of their names, in which reports list them.
+pub enum SkipReason {
+    /// The port is one of mail, databases or the like, or is not allowed.
+    BadPort,
+    /// The body grows too much when it is decoded.
+    Bomb,
+    /// The host's number of pages is reached.
+    Budget,
+    /// No place for the request in this process; it is tried again.
+    Busy,
+    /// Declared as text, and is none.
+    Charset,
+    /// robots.txt says that a parameter changes nothing.
+    CleanParam,
+    /// The connection was not made.
+    Connect,
+    /// Neither HTML nor plain text.
+    ContentType,
+    /// robots.txt asks for longer pauses than the crawl makes.
+    CrawlDelay,
+    /// The page was read to a limit.
+    CutShort,
+    /// Too far from a seed.
+    Depth,
+    /// The name is not resolved.
+    Dns,
+    /// Pages of this URL pattern repeat.
+    DustRule,
+    /// The Content-Encoding cannot be read.
+    Encoding,
+    /// A pattern leaves it out.
+    Exclude,
+    /// Reading the page failed: a defect.
+    Extraction,
+    /// A feed says that it is the same as another page.
+    Feed,
+    /// A sample of a feed failed.
+    FeedDistrusted,
+    /// A person does not want it.
+    Forgotten,
+    /// The host was given up for this run.
+    HostDown,
+    /// The status says that it is not there, or not for us.
+    #[serde(rename = "http-4xx")]
+    Http4xx,
+    /// The status says that the server failed.
+    #[serde(rename = "http-5xx")]
+    Http5xx,
+    /// Any other status.
+    HttpOther,
+    /// No pattern includes it.
+    Include,
+    /// Another worker has it.
+    LeaseLost,
+    /// Some links of a page, or entries of a sitemap, are beyond the limits.
+    Links,
+    /// Its links, or a link to it, are not to be followed.
+    Nofollow,
+    /// The page asks not to be indexed.
+    Noindex,
+    /// The address is no public one.
+    PrivateAddress,
+    /// The answer is no HTTP, or the record of no page.
+    Protocol,
+    /// Links found no place in the queue.
+    Queue,
+    /// Too many redirects, or they lead nowhere.
+    Redirects,
+    /// The server asks for a longer pause than the crawl makes.
+    RetryAfter,
+    /// The payload of a stored page is not there.
+    Revisit,
+    /// robots.txt forbids it.
+    Robots,
+    /// robots.txt cannot be had.
+    RobotsUnreachable,
+    /// Outside of what was asked for.
+    Scope,
+    /// The page looks like the host's answer to an address that does not exist.
+    #[serde(rename = "soft-404")]
+    Soft404,
+    /// No answer in time.
+    Timeout,
+    /// The certificate or the encryption is refused.
+    Tls,
+    /// The body is too large.
+    TooLarge,
+    /// The URL looks like one of endlessly many.
+    Trap,
+    /// What a later version wrote.
+    #[serde(other)]
+    Other,
+}
+
+impl SkipReason {
+    /// As the logs write it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::BadPort => "bad-port",
+            Self::Bomb => "bomb",
+            Self::Budget => "budget",
+            Self::Busy => "busy",
+            Self::Charset => "charset",
+            Self::CleanParam => "clean-param",
+            Self::Connect => "connect",
+            Self::ContentType => "content-type",
+            Self::CrawlDelay => "crawl-delay",
+            Self::CutShort => "cut-short",
+            Self::Depth => "depth",
+            Self::Dns => "dns",
+            Self::DustRule => "dust-rule",
+            Self::Encoding => "encoding",
+            Self::Exclude => "exclude",
+            Self::Extraction => "extraction",
+            Self::Feed => "feed",
+            Self::FeedDistrusted => "feed-distrusted",
+            Self::Forgotten => "forgotten",
+            Self::HostDown => "host-down",
+            Self::Http4xx => "http-4xx",
+            Self::Http5xx => "http-5xx",
+            Self::HttpOther => "http-other",
+            Self::Include => "include",
+            Self::LeaseLost => "lease-lost",
+            Self::Links => "links",
+            Self::Nofollow => "nofollow",
+            Self::Noindex => "noindex",
+            Self::PrivateAddress => "private-address",
+            Self::Protocol => "protocol",
+            Self::Queue => "queue",
+            Self::Redirects => "redirects",
+            Self::RetryAfter => "retry-after",
+            Self::Revisit => "revisit",
+            Self::Robots => "robots",
+            Self::RobotsUnreachable => "robots-unreachable",
+            Self::Scope => "scope",
+            Self::Soft404 => "soft-404",
+            Self::Timeout => "timeout",
+            Self::Tls => "tls",
+            Self::TooLarge => "too-large",
+            Self::Trap => "trap",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl std::fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl From<hapax_fetch::Kind> for SkipReason {
+    fn from(kind: hapax_fetch::Kind) -> Self {
+        use hapax_fetch::Kind;
+        match kind {
+            Kind::PrivateAddress => Self::PrivateAddress,
+            Kind::BadPort => Self::BadPort,
+            Kind::Dns => Self::Dns,
+            Kind::Connect => Self::Connect,
+            Kind::Tls => Self::Tls,
+            Kind::Timeout => Self::Timeout,
+            Kind::TooLarge => Self::TooLarge,
+            Kind::Bomb => Self::Bomb,
+            Kind::Encoding => Self::Encoding,
+            Kind::Protocol => Self::Protocol,
+            Kind::Busy => Self::Busy,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_written_as_it_is_called_and_what_is_unknown_is_read() {
+        // All that are named in the list of names; their order is that of the names.
+        let names = include_str!("reason.rs").lines().filter_map(|line| {
+            line.trim().strip_prefix("Self::")?.split_once(" => \"")?.1.strip_suffix("\",")
+        });
+        let names: Vec<&str> = names.collect();
+        let (last, sorted) = names.split_last().unwrap();
+        assert!(sorted.len() > 40 && sorted.is_sorted() && *last == "other", "{names:?}");
+        let mut before = None;
+        for name in names {
+            let reason: SkipReason = serde_json::from_value(name.into()).unwrap();
+            assert_eq!(
+                (reason.as_str(), serde_json::to_value(reason).unwrap()),
+                (name, name.into())
+            );
+            assert!(before < Some(reason), "{name}");
+            before = Some(reason);
+        }
+        let unknown: SkipReason = serde_json::from_value("of-a-later-version".into()).unwrap();
+        assert_eq!(unknown, SkipReason::Other);
+    }
+}
