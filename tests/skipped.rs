@@ -33,7 +33,7 @@ const ELSEWHERE: [(&str, &str, &str); 6] = [
         "what_the_others_have_taken_over_meanwhile_leaves_a_worker_that_comes_back",
     ),
     // Only a defect gives it: the test makes a future panic.
-    ("extraction", "crates/cli/crawl/fetch.rs", "a_panic_is_caught_and_a_result_is_not_touched"),
+    ("extraction", "crates/crawl/src/fetch.rs", "a_panic_is_caught_and_a_result_is_not_touched"),
 ];
 
 /// Hosts of the hostile set, for what they are left out for.

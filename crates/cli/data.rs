@@ -44,7 +44,7 @@ pub(crate) fn protect(data: &DataDir, settings: &Settings) -> Result<()> {
 }
 
 /// Writes the settings, whole or not at all.
-pub(crate) fn save(data: &DataDir, seeds: Vec<String>, settings: &Settings) -> Result<()> {
+pub(crate) fn save(root: &Path, seeds: Vec<String>, settings: &Settings) -> Result<()> {
     let saved = Saved { version: VERSION, seeds, settings: settings.clone() };
     let own = toml::to_string(&saved).context("crawl.toml")?;
     let text = format!(
@@ -52,12 +52,12 @@ pub(crate) fn save(data: &DataDir, seeds: Vec<String>, settings: &Settings) -> R
          # Beside them these held, the defaults:\n{}",
         defaults_beside(&own)
     );
-    Ok(data.replace("crawl.toml", text.as_bytes())?)
+    Ok(hapax_data::replace(root, "crawl.toml", text.as_bytes())?)
 }
 
 /// As if nothing had been set yet.
-pub(crate) fn forget_settings(data: &DataDir) -> Result<()> {
-    let path = data.root().join("crawl.toml");
+pub(crate) fn forget_settings(root: &Path) -> Result<()> {
+    let path = root.join("crawl.toml");
     Ok(fs::remove_file(&path).map_err(|error| unwritable(&path, &error))?)
 }
 
@@ -123,7 +123,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
         let settings = Settings { delay: Some("3s".to_owned()), ..Settings::default() };
-        save(&data, vec!["http://a.example/".to_owned()], &settings).unwrap();
+        save(data.root(), vec!["http://a.example/".to_owned()], &settings).unwrap();
         let text = fs::read_to_string(folder.path().join("crawl.toml")).unwrap();
         let of = |name: &str| -> Vec<&str> {
             text.lines().filter(|line| line.trim_start_matches("# ").starts_with(name)).collect()

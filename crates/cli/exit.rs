@@ -60,7 +60,13 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(coded) = cause.downcast_ref::<Coded>() {
             return coded.code;
         }
-        if let Some(error) = cause.downcast_ref::<hapax_data::Error>() {
+        let data = match cause.downcast_ref::<hapax_crawl::Error>() {
+            Some(hapax_crawl::Error::Config { .. }) => return USAGE,
+            Some(hapax_crawl::Error::Panicked) => return WRITE,
+            Some(hapax_crawl::Error::Data(error)) => Some(error),
+            _ => cause.downcast_ref::<hapax_data::Error>(),
+        };
+        if let Some(error) = data {
             match error {
                 hapax_data::Error::Invalid(_) => return USAGE,
                 hapax_data::Error::Damaged(_) => return DAMAGED,
@@ -161,7 +167,11 @@ fn is_write_error(kind: io::ErrorKind) -> bool {
 /// What to do about an error that is of a damaged index.
 pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
     error.chain().find_map(|cause| {
-        let index = match cause.downcast_ref() {
+        let data = match cause.downcast_ref() {
+            Some(hapax_crawl::Error::Data(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        let index = match data {
             Some(hapax_data::Error::Index(error)) => Some(error),
             _ => cause.downcast_ref(),
         };
@@ -189,7 +199,11 @@ pub(crate) const fn hint(code: u8) -> Option<&'static str> {
 /// Whether the reader of our output has gone, as `head` does: no error.
 pub(crate) fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
-        let error = match cause.downcast_ref::<hapax_data::Error>() {
+        let data = match cause.downcast_ref() {
+            Some(hapax_crawl::Error::Data(error)) => Some(error),
+            _ => cause.downcast_ref(),
+        };
+        let error = match data {
             Some(hapax_data::Error::Os(error)) => Some(error),
             _ => cause.downcast_ref::<io::Error>(),
         };

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use anyhow::Result;
+use hapax_crawl::{Dust, Patience};
 use hapax_fetch::SitemapLimits;
 use hapax_url::UrlLimits;
 
@@ -59,47 +60,6 @@ fn refused(
     most: impl Display,
 ) -> anyhow::Error {
     coded(USAGE, format!("--{flag} {given}: {least} to {most} are possible"))
-}
-
-/// How long strangers are waited for.
-#[derive(Clone, Debug)]
-pub(crate) struct Patience {
-    /// robots.txt asks for a longer pause: the host is skipped.
-    pub(crate) max_crawl_delay: Duration,
-    /// A Retry-After beyond this is not waited for in this run.
-    pub(crate) max_retry_after: Duration,
-    /// A lease that has waited so long for its server no longer counts among those at a time.
-    pub(crate) aside_after: Duration,
-    /// For each lease at a time, so many stand aside at most: with them grow sockets, and the beginnings
-    /// of bodies, up to 1 MiB each. Larger bodies, trees and what waits for the commit thread have
-    /// budgets of their own.
-    pub(crate) aside_factor: usize,
-}
-
-impl Default for Patience {
-    fn default() -> Self {
-        Self {
-            max_crawl_delay: Duration::from_secs(30),
-            max_retry_after: Duration::from_secs(300),
-            aside_after: Duration::from_secs(2),
-            aside_factor: 3,
-        }
-    }
-}
-
-/// When the pages of a pattern of URLs repeat.
-#[derive(Clone, Debug)]
-pub(crate) struct Dust {
-    /// So many of them were seen.
-    pub(crate) pages: u64,
-    /// And such a share of them were duplicates.
-    pub(crate) share: f64,
-}
-
-impl Default for Dust {
-    fn default() -> Self {
-        Self { pages: 200, share: 0.95 }
-    }
 }
 
 /// Redirects in a row, and at most: the frontier counts to 63.

@@ -1,21 +1,27 @@
-//! The binary `crawl`: arguments, the pipeline, progress and reports. Glue only; what Hapax is good
-//! at lives in the crates beside.
+//! The binary `crawl`: arguments, settings, commands, the inspection page and what a person sees. The engine is
+//! `hapax-crawl`.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod args;
+mod cluster;
 mod command_line;
 mod commands;
-mod crawl;
+mod config;
 mod data;
 mod duplicates;
 mod exit;
 mod inspect;
 mod limits;
 mod local_server;
+mod metrics;
 mod output;
+mod progress;
+mod seeds;
 mod settings;
+mod signals;
 mod spelling;
+mod summary;
 mod units;
 
 use std::process::ExitCode;

@@ -60,11 +60,6 @@ impl Settings {
         self.no_index != Some(true) && self.links_only != Some(true)
     }
 
-    /// Whether what is fetched is archived.
-    pub(crate) fn warc(&self) -> bool {
-        self.no_warc != Some(true) && self.links_only != Some(true)
-    }
-
     /// The hosts whose robots.txt is not asked.
     pub(crate) fn ignore_robots(&self) -> Vec<String> {
         Self::list(&self.ignore_robots).cloned().collect()

@@ -7,7 +7,7 @@
 mod feed_file;
 #[path = "../../crates/cli/commands/item.rs"]
 mod item;
-#[path = "../../crates/cli/crawl/seeds.rs"]
+#[path = "../../crates/cli/seeds.rs"]
 mod seeds;
 #[path = "../../crates/cli/settings.rs"]
 mod settings;

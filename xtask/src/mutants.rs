@@ -160,6 +160,11 @@ impl Sources {
             command.args(["test", "--profile", profile, "-p"]);
             match mutant.krate.as_str() {
                 PROGRAM => command.args(["hapax", "--bins", "--tests"]),
+                // Whole crawls by the program notice what is wrong with the engine.
+                "crawl" | "data" => {
+                    command.arg(format!("hapax-{}", mutant.krate));
+                    command.args(["-p", "hapax", "--lib", "--bins", "--tests"])
+                }
                 krate => command.arg(format!("hapax-{krate}")).args(["--lib", "--tests"]),
             };
             command.args(["--features", &mutant.features]).args(args);

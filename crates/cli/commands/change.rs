@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::Result;
 use hapax_data::DuplicateKind;
@@ -15,43 +14,33 @@ use url::Url;
 use super::duplicates::{json_row, table, wanted};
 use super::sink::Sink;
 use crate::args::{ListArgs, RestoreArgs};
-use crate::crawl::{Committer, Parts, Stats};
 use crate::data::saved;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
 use crate::output::{self, counted, escape, line, number, shell_path};
 use crate::settings::Settings;
+use hapax_crawl::Amend;
+use hapax_data::must_exist;
 use hapax_data::read_only;
 use hapax_data::{Answer, Heads, Request, Row, Rows, submit, tables};
-use hapax_data::{DataDir, must_exist};
 
 /// Opens the stores of a data directory that nobody works on; `None` if somebody does.
-pub(crate) fn alone(data: &Path) -> Result<Option<(DataDir, Committer, Settings)>> {
+pub(crate) fn alone(data: &Path) -> Result<Option<(Amend, Settings)>> {
     let folder = match crate::data::open(data) {
         Ok(folder) => folder,
         Err(error) if code_of(&error) == LOCKED => return Ok(None),
         Err(error) => return Err(error),
     };
-    let settings = crate::data::saved(data)?.unwrap_or_default().settings;
-    let parts = Parts {
-        recipe: settings.recipe()?,
-        policy: settings.policy()?,
-        warc: false,
-        index: data.join("index").join("meta.json").exists(),
-        skips: false,
-        shared: false,
-        keep_duplicates: false,
-    };
-    let committer = Committer::open(&folder, &parts, None, Arc::new(Stats::default()))?;
-    Ok(Some((folder, committer, settings)))
+    let saved = crate::data::saved(data)?.unwrap_or_default();
+    let amend = Amend::open(folder, saved.settings.decision()?, !saved.seeds.is_empty())?;
+    Ok(Some((amend, saved.settings)))
 }
 
 /// Has a request done, by the crawl at work or here.
 pub(crate) fn change(data: &Path, request: &Request) -> Result<Answer> {
     submit(data, request, || {
-        let Some((folder, mut committer, _)) = alone(data)? else { return Ok(false) };
-        committer.apply_spool()?;
-        committer.save_counts(&folder)?;
-        committer.close()?;
+        let Some((mut amend, _)) = alone(data)? else { return Ok(false) };
+        amend.apply_spool()?;
+        amend.finish()?;
         Ok(true)
     })
 }

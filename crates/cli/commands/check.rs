@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 
 use super::open_index::{advice, advised};
 use super::print;
-use crate::crawl::left_without_store;
 use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
 use crate::output::{self, bytes, counted, escape, number};
+use hapax_crawl::left_without_store;
 use hapax_data::Decision;
 use hapax_data::locked;
 use hapax_data::{Discarded, Skipped};

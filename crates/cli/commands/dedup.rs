@@ -19,12 +19,11 @@ use super::addresses::Addresses;
 use super::input::read_line;
 use super::item::{Item, MAX_LINE};
 use super::named::{read_named, root_of};
-use crate::crawl::{Committer, Outcome, PageWork, Parts, Stats};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, shortened};
 use crate::settings::Settings;
+use hapax_crawl::{Offline, OfflineParts, StoredDocument, StoredPage, Verdict};
 use hapax_data::DataDir;
-use hapax_data::Extent;
 use hapax_data::files::Root;
 
 /// A batch becomes durable in one step.
@@ -39,7 +38,7 @@ const MAX_TITLE: usize = 16_384;
 /// Characters of an id in the name that stands for an address.
 const MAX_NAME: usize = 256;
 
-fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<PageWork, String> {
+fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<StoredDocument, String> {
     let (content_type, body) = item.body(|path| read_named(root, path))?;
     let url = item.url.as_deref().and_then(|url| Url::parse(url).ok());
     // An id is no address; a name has no host, so the document belongs to no site.
@@ -52,10 +51,8 @@ fn page_of(item: &Item, recipe: Recipe, root: Option<&Root>) -> Result<PageWork,
     document.canonical = None;
     let body = bytes::Bytes::from(body);
     let response = Response::stored(url.clone(), 200, Vec::new(), body);
-    let mut page =
-        PageWork::from_document(None, url, response, document, SystemTime::now(), recipe);
-    page.key = Some(item.id.clone());
-    Ok(page)
+    let page = StoredPage { url, response, time: SystemTime::now(), title: None };
+    Ok(StoredDocument::new(item.id.clone(), page, document, recipe))
 }
 
 /// `urn:hapax:document:ID`, by which the log can be asked for a document without an address.
@@ -73,18 +70,11 @@ pub(super) fn run(
     settings: &Settings,
 ) -> Result<u8> {
     let root = root.map(root_of).transpose()?;
-    let parts = Parts {
-        recipe: settings.recipe()?,
-        policy: settings.policy()?,
-        warc: false,
-        index: false,
-        skips: true,
-        shared: false,
-        keep_duplicates: all_matches,
-    };
+    let parts = OfflineParts { archive: false, index: false, keep_duplicates: all_matches };
     let data = DataDir::open(data)?;
-    let mut committer = Committer::open(&data, &parts, None, Arc::new(Stats::default()))?;
-    let mut addresses = Addresses::open(data.root(), committer.store().next_id())?;
+    let has_seeds = crate::data::saved(data.root())?.is_some_and(|saved| !saved.seeds.is_empty());
+    let mut line = Offline::open(data, &settings.config()?, parts, has_seeds)?;
+    let mut addresses = Addresses::open(line.root(), line.next_id())?;
     let ahead = Arc::new(AtomicUsize::new(0));
     let lines = read_lines(Arc::clone(&ahead));
     let mut out = BufWriter::new(io::stdout().lock());
@@ -92,14 +82,14 @@ pub(super) fn run(
     let mut bad = false;
     while let Ok(first) = lines.recv() {
         let mut answers: Vec<Value> = Vec::new();
-        for line in batch(first, &lines) {
+        for text in batch(first, &lines) {
             number += 1;
-            let line = line?;
-            ahead.fetch_sub(line.len(), Relaxed);
-            if line.trim_ascii().is_empty() {
+            let text = text?;
+            ahead.fetch_sub(text.len(), Relaxed);
+            if text.trim_ascii().is_empty() {
                 continue;
             }
-            let answer = answer(&line, root.as_ref(), &mut committer, &mut addresses, all_matches)?;
+            let answer = answer(&text, root.as_ref(), &mut line, &mut addresses, all_matches)?;
             answers.push(answer.unwrap_or_else(|(id, what)| {
                 bad = true;
                 match id {
@@ -110,13 +100,13 @@ pub(super) fn run(
         }
         // First, so that what is behind the last document was not committed.
         addresses.write()?;
-        committer.commit(true)?;
+        line.commit()?;
         for answer in answers {
             writeln!(out, "{}", output::json(&answer))?;
         }
         out.flush()?;
     }
-    committer.close()?;
+    line.close()?;
     Ok(if bad { BAD_INPUT } else { COMPLETE })
 }
 
@@ -124,7 +114,7 @@ pub(super) fn run(
 fn answer(
     line: &[u8],
     root: Option<&Root>,
-    committer: &mut Committer,
+    offline: &mut Offline,
     addresses: &mut Addresses,
     all_matches: bool,
 ) -> Result<Result<Value, (Option<String>, String)>> {
@@ -140,24 +130,20 @@ fn answer(
         let what = format!("an id of {} bytes, at most {MAX_KEY} are taken", item.id.len());
         return Ok(Err((None, what)));
     }
-    if let Some(id) = committer.store().id_of(item.id.as_bytes())? {
-        let record = committer.store().record(id)?;
+    if let Some(id) = offline.id_of(&item.id)? {
+        let record = offline.record(id)?;
         let fingerprint = record.map(|record| record.fingerprint.to_string());
         return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
     }
-    let page = match page_of(&item, committer.recipe(), root) {
+    let page = match page_of(&item, offline.recipe(), root) {
         Ok(page) => page,
         Err(what) => return Ok(Err((Some(item.id), shortened(&what).into_owned()))),
     };
-    let matches: Vec<Neighbour> = if all_matches {
-        committer.matches(&page, &page.stored(item.id.as_bytes()), Extent::All)?
-    } else {
-        Vec::new()
-    };
-    let fingerprint = page.evidence.fingerprint.to_string();
-    let mut row = match committer.page(&page)? {
-        Outcome::Duplicate(of) => {
-            let mut other = json!({"id": key_of(committer, of.id)?});
+    let matches: Vec<Neighbour> = if all_matches { offline.matches(&page)? } else { Vec::new() };
+    let fingerprint = page.fingerprint().to_string();
+    let mut row = match offline.offer(&page)? {
+        Verdict::Duplicate(of) => {
+            let mut other = json!({"id": key_of(offline, of.id)?});
             if let (Some(url), Some(object)) = (addresses.of(of.id)?, other.as_object_mut()) {
                 object.insert("url".into(), url.into());
             }
@@ -166,22 +152,22 @@ fn answer(
                 "distance": of.distance, "similarity": of.similarity, "fingerprint": fingerprint,
             })
         }
-        Outcome::New | Outcome::Known | Outcome::Better => {
+        _ => {
             json!({"id": item.id, "verdict": "new", "fingerprint": fingerprint})
         }
     };
     // With all matches, later documents may duplicate a duplicate.
     if let Some(url) = item.url.as_ref().filter(|_| row["verdict"] == "new" || all_matches)
-        && let Some(id) = committer.store().id_of(item.id.as_bytes())?
+        && let Some(id) = offline.id_of(&item.id)?
     {
         addresses.add(id, url);
     }
     if let Some(object) = row.as_object_mut() {
-        object.insert("tokens".into(), page.evidence.basis.features.tokens.into());
+        object.insert("tokens".into(), page.tokens().into());
         if all_matches {
             let mut list = Vec::new();
             for of in matches {
-                let id = key_of(committer, of.id)?;
+                let id = key_of(offline, of.id)?;
                 list.push(json!({"id": id, "distance": of.distance, "similarity": of.similarity}));
             }
             object.insert("matches".into(), list.into());
@@ -190,8 +176,8 @@ fn answer(
     Ok(Ok(row))
 }
 
-fn key_of(committer: &mut Committer, id: u64) -> Result<String> {
-    let record = committer.store().record(id)?;
+fn key_of(offline: &Offline, id: u64) -> Result<String> {
+    let record = offline.record(id)?;
     Ok(record.map(|r| String::from_utf8_lossy(&r.key).into_owned()).unwrap_or_default())
 }
 

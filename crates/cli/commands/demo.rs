@@ -11,10 +11,10 @@ use url::Url;
 use super::demo_site::{HOSTS, answer};
 use super::main_job::{Run, resume};
 use crate::args::Common;
-use crate::crawl::print_summary;
 use crate::exit::{USAGE, coded};
 use crate::output::shell_path;
 use crate::settings::Settings;
+use crate::summary::{code_of, print_summary};
 use hapax_data::DataDir;
 
 /// Bytes of a request's head.
@@ -79,7 +79,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
     }
     let settings =
         Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
-    let summary = resume(&data, seeds, settings, Run::default(), common)?;
+    let summary = resume(data, seeds, settings, Run::default(), common)?;
     if !common.quiet {
         print_summary(&summary, false)?;
         let data = shell_path(&folder);
@@ -93,7 +93,7 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
         writeln!(out, "  {crawl} inspect --data {data}       the same in a browser")?;
         writeln!(out, "  {crawl} --seeds seeds.txt          your own seeds, one URL a line")?;
     }
-    Ok(summary.code())
+    Ok(code_of(&summary))
 }
 
 fn serve(mut stream: TcpStream, host: usize, ports: &[u16]) -> std::io::Result<()> {

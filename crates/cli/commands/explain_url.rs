@@ -17,11 +17,13 @@ use url::Url;
 use super::explain::shown;
 use super::explain_stored::{Stored, find};
 use crate::args::ExplainArgs;
-use crate::crawl::{Rules, claimed, host_pages, names_host, remembered_robots};
 use crate::data::saved;
 use crate::exit::{COMPLETE, NO_SEED, USAGE, coded};
 use crate::output::{self, duration, escape};
 use crate::settings::Settings;
+use hapax_crawl::{
+    Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_robots,
+};
 use hapax_data::read_only;
 use hapax_data::{Decisions, skipped_lines};
 use hapax_data::{Skipped, moved_seeds};
@@ -53,7 +55,7 @@ const FORGOTTEN: &str =
 
 /// What judges an address: the settings and seeds of a crawl, and what it remembers.
 struct Judge {
-    rules: Rules,
+    rules: RulesJudge,
     fetcher: Fetcher,
     agent: String,
     ignore_robots: Vec<String>,
@@ -160,7 +162,7 @@ pub(super) fn dry_run(
 
 impl Judge {
     fn new(settings: Settings, seeds: &[Url], data: Option<&Path>) -> Result<Self> {
-        let fetcher = Fetcher::new(settings.fetcher(settings.guard(seeds)?, seeds)?)
+        let fetcher = Fetcher::new(settings.config()?.requests.client(seeds))
             .map_err(|error| coded(USAGE, error.to_string()))?;
         // A crawl at work holds it; then only what needs no queue is said.
         let frontier = data
@@ -169,7 +171,8 @@ impl Judge {
         let recipe = settings.recipe()?.name();
         let policy = settings.policy()?;
         let store = data.map(|data| read_only(data, policy, recipe)).transpose()?;
-        let rules = Rules::new(&settings, seeds)?;
+        let config = settings.config()?;
+        let rules = RulesJudge::new(&config.scope, seeds)?;
         if let Some(frontier) = &frontier {
             moved_seeds(frontier)?.iter().for_each(|to| rules.seed_moved(to));
         }
@@ -203,21 +206,21 @@ impl Judge {
             (None, None) => 0,
         };
         let url = match self.rules.admit(url, depth) {
-            None => {
+            Judgement::NoWebAddress => {
                 report.refuse("scheme", "not http or https");
                 return report;
             }
-            Some(Ok(normal)) => {
+            Judgement::Taken(normal) => {
                 report.say("normal form", normal.as_str());
                 report.say("scope", "inside");
                 normal
             }
-            Some(Err(refusal)) => {
-                report.say("normal form", refusal.url.as_str());
-                let outside = refusal.reason == SkipReason::Scope;
+            Judgement::Refused { url, reason, detail } => {
+                report.say("normal form", url.as_str());
+                let outside = reason == SkipReason::Scope;
                 report.say("scope", if outside { "outside" } else { "inside" });
-                report.refuse(refusal.reason.as_str(), refusal.detail);
-                refusal.url
+                report.refuse(reason.as_str(), detail);
+                url
             }
         };
         if self.decisions.forgotten(url.as_str(), &host_key(&url)) {

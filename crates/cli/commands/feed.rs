@@ -5,29 +5,23 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use hapax_frontier::{DiskFrontier, Frontier};
 use hapax_page::HASH;
-use hapax_url::normalize;
-use url::Url;
 
 use super::feed_file::{self, Filter, Whole, Writer};
-use crate::crawl::{CLAIM, RunLimits, Stats, TRUST, Trust, claim_note};
-use crate::exit::{COMPLETE, USAGE, WRITE, coded};
+use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{counted, number};
+use hapax_crawl::FeedImport;
 use hapax_data::Rows;
 use hapax_data::files::NewFile;
 use hapax_data::must_hold_pages;
 
 /// Characters of a feed's digest by which claims name their import.
 const IMPORT: usize = 16;
-/// Claims that are made durable at a time.
-const GROUP: u64 = 50_000;
 
 /// Writes what was found, by host, and beside it a filter of the URLs.
 pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
@@ -103,53 +97,17 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let first = read(file, |_, _| Ok(()))?;
     let import = first.sha256.get(..IMPORT).unwrap_or_default();
     let folder = crate::data::open(data)?;
-    let frontier = DiskFrontier::open(&folder.frontier(), hapax_frontier::Options::default())?;
-    let payload = frontier.payload()?;
     let settings = crate::data::saved(data)?.unwrap_or_default().settings;
-    let limits = settings.url_limits()?;
-    let ends = RunLimits::new(&settings, folder.root(), &Arc::new(Stats::default()), None)?;
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // The name stands in log lines, before a colon.
-    let name: String =
-        name.chars().map(|c| if c == ':' || c.is_control() { '_' } else { c }).collect();
-    let mut taken = 0u64;
-    let second = read(file, |url, of| {
-        let normal = |text: &str| {
-            let url = Url::parse(text).ok()?;
-            normalize(&url, &limits).ok()
-        };
-        if let (Some(url), Some(of)) = (normal(url), normal(of))
-            && url != of
-        {
-            if taken.is_multiple_of(GROUP) {
-                if ends.disk_is_full() {
-                    return Err(coded(
-                        WRITE,
-                        format!(
-                            "{}: less than --min-free-disk is left: nothing of the feed counts",
-                            folder.root().display()
-                        ),
-                    ));
-                }
-                frontier.commit(&payload)?;
-            }
-            frontier.note(url.as_str(), CLAIM, claim_note(&name, &of, import));
-            taken += 1;
-        }
-        Ok(())
-    })?;
+    let mut claims = FeedImport::begin(folder, settings.config()?, &name, import)?;
+    let second = read(file, |url, of| Ok(claims.claim(url, of)?))?;
     if second != first {
         return Err(coded(
             USAGE,
             format!("{}: it changed while it was read: import it again", file.display()),
         ));
     }
-    let known = frontier.note_of(&name, TRUST)?;
-    let mut trust: Trust =
-        known.and_then(|note| serde_json::from_slice(&note).ok()).unwrap_or_default();
-    trust.take_in(import);
-    frontier.note(&name, TRUST, serde_json::to_vec(&trust)?);
-    frontier.commit(&payload)?;
+    let taken = claims.finish()?;
     if !quiet {
         writeln!(
             std::io::stdout(),

@@ -2,16 +2,24 @@
 
 use std::collections::HashSet;
 use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Result;
 use url::Url;
 
 use super::explain_url;
 use crate::args::{Common, CrawlArgs};
-use crate::crawl::{Job, Summary, check_settings, crawl, print_summary, read_seeds};
+use crate::cluster;
 use crate::exit::{USAGE, code_of, coded};
-use crate::output;
+use crate::metrics;
+use crate::output::{self, counted};
+use crate::progress::Progress;
+use crate::seeds::read_seeds;
 use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::summary::{code_of as code_of_summary, print_summary};
+use hapax_crawl::{Crawl, Event, Summary};
 use hapax_data::DataDir;
 
 /// Flags over the settings file.
@@ -34,7 +42,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         return Err(coded(USAGE, "--fresh begins a new crawl: add --seeds FILE to say where"));
     }
     // Everything that can be wrong in the arguments is said before the disk is touched.
-    check_settings(&settings, seeds.as_deref().unwrap_or_default())?;
+    settings.check(seeds.as_deref().unwrap_or_default())?;
     if args.dry_run {
         let known = (!args.fresh).then_some(args.data.data.as_path());
         let saved = known.map(crate::data::saved).transpose()?.flatten().unwrap_or_default();
@@ -57,11 +65,11 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         data.clear()?;
     }
     let run = Run { recrawl: args.recrawl, metrics: args.metrics };
-    let summary = resume(&data, seeds.unwrap_or_default(), settings, run, common)?;
+    let summary = resume(data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
         output::unless_closed(print_summary(&summary, false))?;
     }
-    Ok(summary.code())
+    Ok(code_of_summary(&summary))
 }
 
 /// What holds for one run only.
@@ -75,50 +83,89 @@ pub(super) struct Run {
 
 /// Crawls in an open data directory: the settings and seeds of earlier runs are taken up.
 pub(super) fn resume(
-    data: &DataDir,
+    data: DataDir,
     seeds: Vec<Url>,
     flags: Settings,
     run: Run,
     common: &Common,
 ) -> Result<Summary> {
-    let saved = crate::data::saved(data.root())?;
+    let root = data.root().to_owned();
+    let saved = crate::data::saved(&root)?;
     let is_first = saved.is_none();
     let saved = saved.unwrap_or_default();
     let mut settings = flags.or(saved.settings);
     // An empty address takes back the one that was saved.
     settings.cluster = settings.cluster.filter(|address| !address.is_empty());
-    crate::data::protect(data, &settings)?;
+    crate::data::protect(&data, &settings)?;
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
     all.extend(seeds.into_iter().filter(|seed| known.insert(seed.as_str().to_owned())));
     ask_for_contact(&all, &mut settings, common.quiet);
+    let names: Vec<String> = all.iter().map(Url::to_string).collect();
     if is_first {
         // Later ones are saved when the stores have taken them: a kill before that finds these.
-        crate::data::save(data, all.iter().map(Url::to_string).collect(), &settings)?;
+        crate::data::save(&root, names.clone(), &settings)?;
     }
-    let rules = format!(
-        "{:?} {:?} {:?} {:?} {}",
-        settings.scope,
-        settings.max_depth,
-        settings.include.as_deref().unwrap_or_default(),
-        settings.exclude.as_deref().unwrap_or_default(),
-        all.len()
-    );
-    let rules = format!(
-        "{rules}\n{:?}\n{:?}\n{:?}\n{:?}",
-        settings.ignore_robots,
-        settings.max_pages_per_host,
-        settings.max_body,
-        settings.allow_private
-    );
     let progress = !common.quiet && !common.no_progress && std::io::stderr().is_terminal();
-    let Run { recrawl, metrics } = run;
-    let done = crawl(data, &Job { seeds: all, settings, progress, recrawl, metrics, rules });
-    // What a store refuses is not what the next run should take up.
-    let begun = data.root().join("summary.json").exists();
+    let done = crawl(data, all, &settings, run, progress, move |root, settings| {
+        // What the stores refuse is not what the next run should take up.
+        crate::data::save(root, names.clone(), settings)
+    });
+    let begun = root.join("summary.json").exists();
     if is_first && !begun && done.as_ref().is_err_and(|error| code_of(error) == USAGE) {
-        crate::data::forget_settings(data)?;
+        crate::data::forget_settings(&root)?;
     }
+    done
+}
+
+/// Builds the crawl and runs it until it ends or somebody asks for its end.
+fn crawl(
+    data: DataDir,
+    seeds: Vec<Url>,
+    settings: &Settings,
+    run: Run,
+    progress: bool,
+    begun: impl Fn(&Path, &Settings) -> Result<()> + Send + 'static,
+) -> Result<Summary> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let root = data.root().to_owned();
+    let config = settings.config()?;
+    let joined = cluster::join(&data, settings, &config.politeness)?;
+    if run.recrawl && joined.is_some() {
+        return Err(coded(USAGE, "--recrawl and --cluster do not go together yet"));
+    }
+    tracing::info!("crawling {} into {}", counted(seeds.len() as u64, "seed"), root.display());
+    let own = settings.clone();
+    let mut builder =
+        Crawl::builder(&root).data(data).seeds(seeds).config(config).recrawl(run.recrawl).observer(
+            move |event| match event {
+                Event::Begun => begun(&root, &own),
+                _ => Ok(()),
+            },
+        );
+    if let Some((frontier, verdicts)) = joined {
+        builder = builder.shared(frontier, verdicts);
+    }
+    let crawl = builder.build()?;
+    if let Some(address) = run.metrics {
+        metrics::serve(&runtime, address, crawl.figures())?;
+    }
+    let progress = Progress::start(progress, crawl.figures());
+    let handle = crawl.stop_handle();
+    let done = runtime.block_on(async {
+        let mut signals = Signals::new()?;
+        let shutdown = async move {
+            signals.recv().await;
+            // A second one is in a hurry.
+            tokio::spawn(async move {
+                signals.recv().await;
+                handle.stop_now();
+            });
+        };
+        Ok(crawl.run_until(shutdown).await?)
+    });
+    progress.finish();
+    runtime.shutdown_timeout(Duration::from_secs(1));
     done
 }
 

@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::change::alone;
 use crate::args::RecheckArgs;
-use crate::crawl::Committer;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{self, counted, escape, line, number};
+use hapax_crawl::Amend;
 use hapax_data::matches_of_record;
 use hapax_data::must_hold_pages;
 use hapax_data::{Request, Rows};
@@ -37,7 +37,7 @@ impl Change {
 pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     let data = &args.data.data;
     must_hold_pages(data)?;
-    let Some((folder, mut committer, settings)) = alone(data)? else {
+    let Some((mut amend, settings)) = alone(data)? else {
         return Err(coded(
             LOCKED,
             format!(
@@ -50,7 +50,7 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
     asked.distance = args.distance.or(asked.distance);
     asked.similarity = args.similarity.or(asked.similarity);
     asked.similarity_same_host = args.similarity_same_host.or(asked.similarity_same_host);
-    let changes = replay(&committer, asked.policy()?)?;
+    let changes = replay(&amend, asked.policy()?)?;
     let rows = Rows::open(data)?;
     let by_url = newest_rows(&rows)?;
 
@@ -90,22 +90,22 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
             .filter(|change| change.of.is_none() || change.is_for_another())
             .filter_map(|change| by_url.get(&*String::from_utf8_lossy(&change.record.key)).copied())
             .collect();
-        committer.decides_by(asked.policy()?);
+        amend.decides_by(asked.policy()?);
         // What takes the place of a duplicate comes first: another may be discarded for it.
-        let answer = committer.apply(&Request::Restore { ids }, DecidedBy::Recheck)?;
+        let answer = amend.apply(&Request::Restore { ids }, DecidedBy::Recheck)?;
         not = answer.not;
         let texts = crate::duplicates::texts(data)?;
         for change in &changes {
             if let Some((of, near)) = &change.of {
-                committer.discard_kept(&texts, &change.record.key, &of.key, near)?;
+                amend.discard_kept(&texts, &change.record.key, &of.key, near)?;
             }
         }
-        committer.commit(true)?;
-        committer.save_counts(&folder)?;
         let seeds = crate::data::saved(data)?.unwrap_or_default().seeds;
-        crate::data::save(&folder, seeds, &asked)?;
+        amend.finish()?;
+        crate::data::save(data, seeds, &asked)?;
+    } else {
+        amend.close()?;
     }
-    committer.close()?;
     if !args.json {
         let left: u64 = [kept, discarded, for_others]
             .map(|count| count.saturating_sub(FEW as u64))
@@ -142,10 +142,10 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
 
 /// Decides about every stored page anew: first what people chose, then what is kept, in order, then
 /// what was discarded.
-fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
+fn replay(amend: &Amend, policy: Policy) -> Result<Vec<Change>> {
     let options = Options {
         policy,
-        recipe: committer.recipe().name().to_owned(),
+        recipe: amend.recipe().name().to_owned(),
         strong_digests: true,
         ..Options::default()
     };
@@ -153,8 +153,8 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
     // From numbers in the tables to the store's.
     let mut places: HashMap<u64, u64> = HashMap::new();
     let mut changes = Vec::new();
-    let snapshot = committer.store().snapshot();
-    let decisions = committer.decisions();
+    let snapshot = amend.store().snapshot();
+    let decisions = amend.decisions();
     for pass in 0..3 {
         let discarded = pass == 2;
         for record in snapshot.records() {
@@ -177,8 +177,8 @@ fn replay(committer: &Committer, policy: Policy) -> Result<Vec<Change>> {
             let matches = if pass == 0 { Vec::new() } else { matches_of_record(&tables, &record)? };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
-                let Some(of) = committer.store().record(*id)? else { continue };
-                if !committer.distinct(&url, &String::from_utf8_lossy(&of.key)) {
+                let Some(of) = amend.store().record(*id)? else { continue };
+                if !decisions.distinct(&url, &String::from_utf8_lossy(&of.key)) {
                     stays |= now == Some(*id);
                     best = best.or(Some((of, near)));
                     if stays || !discarded {

@@ -9,10 +9,11 @@ use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
 use super::open_index;
-use crate::crawl::{Summary, print_hosts, print_summary};
 use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
 use crate::output::{self, counted, escape, number};
+use crate::summary::{print_hosts, print_summary};
+use hapax_crawl::Summary;
 use hapax_data::digests_of;
 use hapax_data::read_only;
 use hapax_data::{LogCounts, Rows};

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::Result;
 use hapax_extract::Recipe;
 
-use crate::crawl::upgrade;
 use crate::exit::{COMPLETE, DAMAGED, coded};
 use crate::output::{counted, escape};
+use hapax_crawl::upgrade;
+use hapax_data::must_hold_pages;
 use hapax_data::read_only;
-use hapax_data::{DataDir, must_hold_pages};
 
 pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     must_hold_pages(root)?;
@@ -19,7 +19,7 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     // A folder of `crawl dedup` has no settings.
     let stored = read_only(root, policy, asked.name())?.map(|(_, recipe)| recipe);
     let recipe = stored.as_deref().and_then(Recipe::parse).unwrap_or(asked);
-    let data = DataDir::open(root)?;
+    let data = crate::data::open(root)?;
     let done = upgrade(&data, recipe, policy)?;
     if let Some(damaged) = &done.damaged {
         let kept = counted(done.without_text, "kept page");

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 #[cfg(not(feature = "cluster"))]
 pub(super) fn run(_: bool, _: String, _: Option<String>) -> Result<u8> {
-    Err(crate::exit::coded(crate::exit::USAGE, crate::crawl::WITHOUT))
+    Err(crate::exit::coded(crate::exit::USAGE, crate::cluster::WITHOUT))
 }
 
 #[cfg(feature = "cluster")]
@@ -22,7 +22,7 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
         ..crate::settings::Settings::default()
     };
     let failed = |error: hapax_cluster::Error| coded(USAGE, error.to_string());
-    let Some(cluster) = crate::crawl::connect(&settings, "")? else { return Ok(COMPLETE) };
+    let Some(cluster) = crate::cluster::connect(&settings, "")? else { return Ok(COMPLETE) };
     let (workers, counts) = (cluster.workers().map_err(failed)?, cluster.counts().map_err(failed)?);
     let documents = cluster.documents().map_err(failed)?;
     let rate = |worker: &hapax_cluster::WorkerState| {

@@ -22,9 +22,9 @@ use super::page::show;
 use super::views::{error_page, overview};
 use crate::commands::change::change;
 use crate::commands::open_index;
-use crate::crawl::Signals;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::local_server;
+use crate::signals::Signals;
 use hapax_data::must_hold_pages;
 use hapax_data::{Request as Change, Rows};
 

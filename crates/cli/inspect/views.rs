@@ -8,8 +8,8 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::charts::{bars, columns};
 use crate::commands::stats::{CLASSES, LogStats};
-use crate::crawl::Summary;
 use crate::output::{bytes, escape, number};
+use hapax_crawl::Summary;
 use hapax_data::Rows;
 
 /// Hosts in the ranking.

@@ -38,7 +38,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+    /// One of a kind, in words.
+    pub fn new(kind: Kind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }
     }
 

@@ -21,6 +21,18 @@ pub enum ScopeKind {
     Any,
 }
 
+impl ScopeKind {
+    /// As settings write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Domain => "domain",
+            Self::Prefix => "prefix",
+            Self::Any => "any",
+        }
+    }
+}
+
 /// The scope of one crawl: a kind and the seeds it was made from.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {

@@ -8,11 +8,12 @@ use std::time::SystemTime;
 
 use anyhow::Result;
 use bytes::Bytes;
-use hapax_fetch::Response;
+use hapax_crawl::StoredPage;
+use hapax_crawl::import::{ReadSeek, Records, of_resource};
+use hapax_fetch::Limits;
 use url::Url;
 
-use super::archive::Source;
-use super::{Line, Stored};
+use super::Line;
 use crate::commands::input::{as_it_lies, head_and_whole, read_line, unpacked, within};
 use crate::commands::item::{Item, MAX_LINE};
 use crate::commands::named::{open_named, read_named};
@@ -51,6 +52,25 @@ impl Place {
     }
 }
 
+/// Where an archive lies, so that it can be read again.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    File(Place),
+    /// Of a pipe nothing can be read twice.
+    Piped(Bytes),
+}
+
+impl Source {
+    /// Its records from the first one on; of those with a body beyond the limits the head alone.
+    pub(super) fn records(&self, limits: &Limits) -> io::Result<Records> {
+        let input: Box<dyn ReadSeek> = match self {
+            Self::File(place) => Box::new(place.open()?),
+            Self::Piped(bytes) => Box::new(io::Cursor::new(bytes.clone())),
+        };
+        Records::open(input, limits)
+    }
+}
+
 impl Line {
     /// What was named: it is read whatever it is called, or said to be no page.
     pub(super) fn path(&mut self, path: &Path) -> Result<()> {
@@ -79,7 +99,7 @@ impl Line {
         };
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
-            if self.is_full()? {
+            if self.offline.is_stopped() {
                 return Ok(());
             }
             let (relative, path) = (relative.join(entry.file_name()), entry.path());
@@ -150,9 +170,9 @@ impl Line {
         let url = std::path::absolute(path).ok().and_then(|path| Url::from_file_path(path).ok());
         let Some(url) = url else { return self.report(path, "no path") };
         let time = std::fs::metadata(path).and_then(|meta| meta.modified());
-        let response = response(&url, content_type, body);
+        let response = of_resource(&url, content_type, body);
         let time = time.unwrap_or_else(|_| SystemTime::now());
-        self.add(Stored { url, response, time, title: None })
+        self.add(StoredPage { url, response, time, title: None })
     }
 
     /// Lines may name files below `--root`, or without it below `folder`.
@@ -164,7 +184,7 @@ impl Line {
     ) -> Result<()> {
         let mut number = 0u64;
         loop {
-            if self.is_full()? {
+            if self.offline.is_stopped() {
                 return Ok(());
             }
             number += 1;
@@ -186,8 +206,8 @@ impl Line {
             });
             match item {
                 Ok((url, kind, body, title)) => {
-                    let response = response(&url, &kind, body);
-                    self.add(Stored { url, response, time: SystemTime::now(), title })?;
+                    let response = of_resource(&url, &kind, body);
+                    self.add(StoredPage { url, response, time: SystemTime::now(), title })?;
                 }
                 Err(what) => self.report(name, &format!("line {number}: {what}"))?,
             }
@@ -200,14 +220,4 @@ fn folder_of(place: &Place) -> Option<Root> {
     let path = place.path();
     let folder = path.parent().filter(|_| place.is_file() && !is_of_system(path))?;
     Root::open(folder).ok()
-}
-
-/// A response for a page that never had one.
-pub(super) fn response(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
-    let body = body.into();
-    let headers = vec![
-        ("content-type".to_owned(), content_type.as_bytes().to_vec()),
-        ("content-length".to_owned(), body.len().to_string().into_bytes()),
-    ];
-    Response::stored(url.clone(), 200, headers, body)
 }

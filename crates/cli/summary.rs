@@ -1,0 +1,154 @@
+//! What a crawl came to, for a person, and its exit code.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use hapax_crawl::{HostLine, Stop, Summary};
+use hapax_data::SkipReason;
+
+use crate::exit::{COMPLETE, NO_SEED, STOPPED};
+use crate::output::{bytes, duration, escape, number, shell_path};
+
+/// The exit code of the run.
+pub(crate) fn code_of(summary: &Summary) -> u8 {
+    if summary.stopped.is_some() {
+        STOPPED
+    } else if summary.unreached
+        || summary.seed_missed
+        // Redirects to where nothing may be fetched and errors are answers, but no pages.
+        || summary.pages.fetched == 0 && summary.pages.unchanged == 0 && !summary.shared
+    {
+        NO_SEED
+    } else {
+        COMPLETE
+    }
+}
+
+/// Prints what came of each host.
+pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    if summary.hosts.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n  {:>9} {:>9} {:>9} {:>9}  host", "queued", "fetched", "discarded", "failed")?;
+    for line in &summary.hosts {
+        let [queued, fetched, discarded, failed] =
+            [line.queued, line.fetched, line.discarded, line.failed].map(number);
+        let down = if line.down { "  (down: tried at the next run)" } else { "" };
+        let host = escape(&line.host);
+        writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {failed:>9}  {host}{down}")?;
+    }
+    // What is left of the totals: further hosts, and pages that were read from files.
+    let sum = |of: fn(&HostLine) -> u64| summary.hosts.iter().map(of).sum::<u64>();
+    let rest = [
+        summary.queued_urls.saturating_sub(sum(|line| line.queued)),
+        summary.pages.fetched.saturating_sub(sum(|line| line.fetched)),
+        summary.pages.discarded().saturating_sub(sum(|line| line.discarded)),
+    ];
+    if summary.hosts.len() >= Summary::HOSTS || rest.iter().any(|count| *count > 0) {
+        let [queued, fetched, discarded] = rest.map(number);
+        writeln!(out, "  {queued:>9} {fetched:>9} {discarded:>9} {:>9}  others", "")?;
+    }
+    Ok(())
+}
+
+/// Prints the summary for a person.
+pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let pages = &summary.pages;
+    let head = match (&summary.stopped, code_of(summary)) {
+        (Some(why), _) => format!("Stopped: {why}."),
+        (None, _) if summary.unreached && summary.responses > 0 => {
+            "No page could be looked at again: every answer was a failure (5xx or 429).".to_owned()
+        }
+        (None, _) if summary.unreached => "No page could be looked at again.".to_owned(),
+        (None, NO_SEED) if pages.fetched > 0 => {
+            "No seed could be fetched, only what sitemaps or earlier runs led to.".to_owned()
+        }
+        (None, NO_SEED) => "No seed could be fetched.".to_owned(),
+        (None, _) if summary.deferred_urls > 0 => {
+            "Done, but for what could not be reached.".to_owned()
+        }
+        (None, _) => "Complete.".to_owned(),
+    };
+    let rate = pages.fetched as f64 / summary.seconds.max(0.001);
+    writeln!(out, "\n{head}")?;
+    writeln!(
+        out,
+        "  fetched      {:>9}   {} in {}, {rate:.0} pages/s",
+        number(pages.fetched),
+        bytes(pages.bytes),
+        duration(Duration::from_secs_f64(summary.seconds.clamp(0.0, 1e9)))
+    )?;
+    writeln!(out, "  indexed      {:>9}", number(pages.indexed))?;
+    writeln!(
+        out,
+        "  discarded    {:>9}   exact {}, near {}, canonical {}; {} of page bodies",
+        number(pages.discarded()),
+        number(pages.exact),
+        number(pages.near),
+        number(pages.canonical),
+        bytes(pages.discarded_bytes),
+    )?;
+    if pages.alias > 0 {
+        writeln!(out, "  redirects    {:>9}", number(pages.alias))?;
+    }
+    if pages.unchanged > 0 {
+        writeln!(out, "  unchanged    {:>9}", number(pages.unchanged))?;
+    }
+    if pages.gone > 0 {
+        writeln!(out, "  gone         {:>9}", number(pages.gone))?;
+    }
+    let skipped: u64 = summary.skipped.values().sum();
+    if skipped > 0 {
+        let mut reasons: Vec<(&SkipReason, &u64)> = summary.skipped.iter().collect();
+        reasons.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
+        let reasons: Vec<String> =
+            reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();
+        writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
+    }
+    if summary.deferred_urls > 0 {
+        writeln!(
+            out,
+            "  unreachable  {:>9}   tried again when the same command is run again",
+            number(summary.deferred_urls)
+        )?;
+    }
+    if summary.waiting() > 0 {
+        writeln!(out, "  still queued {:>9}", number(summary.waiting()))?;
+    }
+    let root = Path::new(&summary.data);
+    let data = shell_path(root);
+    writeln!(out)?;
+    // What a job by --no-warc, --no-index or --links-only has not made is not named.
+    if root.join("pages").exists() {
+        writeln!(out, "  pages as fetched   {}", shell_path(&root.join("pages/")))?;
+    }
+    if root.join("index").exists() {
+        writeln!(out, "  search             crawl search WORDS --data {data}")?;
+    }
+    writeln!(out, "  what was discarded crawl duplicates list --data {data}")?;
+    writeln!(out, "  what was skipped   {}", shell_path(&root.join("skipped.jsonl")))?;
+    if summary.stopped.is_some() && !running {
+        writeln!(out, "\n  {}", way_on(summary.stop))?;
+    }
+    Ok(())
+}
+
+/// How a job that stopped for this reason goes on.
+pub(crate) fn way_on(stop: Option<Stop>) -> String {
+    let limit = match stop {
+        Some(Stop::Queue) => {
+            return "Run it with --recrawl, and with a larger limit, to request those pages again."
+                .to_owned();
+        }
+        Some(Stop::QueueFull) => {
+            return "Run the same command again, or with a larger limit, to go on.".to_owned();
+        }
+        Some(Stop::MaxPages) => "--max-pages",
+        Some(Stop::MaxBytes) => "--max-bytes",
+        _ => return "Run the same command again to go on.".to_owned(),
+    };
+    format!("Run it again with a larger {limit}, or {limit} none, to go on.")
+}

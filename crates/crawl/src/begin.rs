@@ -1,0 +1,140 @@
+//! What a run begins with: its seeds, what other rules have left out, and pages to look at again.
+
+use crate::error::Result;
+use hapax_data::Context;
+use hapax_data::SitemapPart;
+use hapax_frontier::Entry;
+use url::Url;
+
+use super::identity::{RulesIdentity, is_of_links};
+use super::recrawl::GONE;
+use super::sitemaps::Way;
+use super::writer::Writer;
+use hapax_data::Skipped;
+
+/// So many pages to look at again are made durable at a time.
+const AGAIN: u64 = 10_000;
+
+impl Writer {
+    /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
+    pub(super) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
+        for seed in seeds {
+            self.frontier.push(Entry::page(seed.clone(), 0))?;
+        }
+        self.committer.commit(false)?;
+        self.save_summary()
+    }
+
+    /// Queues what earlier runs refused, if the rules are others now.
+    pub(super) fn reconsider(&mut self, rules: &RulesIdentity) -> Result<()> {
+        let now = rules.to_text();
+        let before = std::mem::replace(&mut self.committer.rules, now.clone());
+        if before.is_empty() || before == now {
+            return Ok(());
+        }
+        // Until this has come to its end, the rules of before are the ones that are remembered.
+        self.committer.rules.clone_from(&before);
+        let changed = rules.changed_since(&before);
+        let mut queued = 0u64;
+        let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
+            Ok(log) => std::io::BufReader::new(log),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Ok(Err(error).context("skipped.jsonl")?),
+        };
+        for line in std::io::BufRead::lines(log) {
+            let line = line.context("skipped.jsonl")?;
+            let Ok(skipped) = Skipped::parse(&line) else { continue };
+            if !changed.contains(&skipped.reason) {
+                continue;
+            }
+            let Ok(url) = Url::parse(&skipped.url) else { continue };
+            match (skipped.sitemap, is_of_links(skipped.reason)) {
+                (Some(SitemapPart::Whole), true) => self.sitemap_at(&url, Way::BELOW)?,
+                (Some(SitemapPart::Whole | SitemapPart::Entries), _) => {
+                    self.sitemap_again(&url)?;
+                }
+                // No rule says how deep those are read.
+                (Some(SitemapPart::TooDeep), _) => {}
+                (None, _) => queued += u64::from(self.take_back(&url, skipped.depth)?),
+            }
+            if queued >= AGAIN {
+                queued = 0;
+                self.committer.commit(false)?;
+            }
+        }
+        self.committer.rules = now;
+        self.committer.commit(false)
+    }
+
+    /// Queues a page that was refused, if the rules admit it now: it was known then, or leased, and may have
+    /// been fetched since.
+    fn take_back(&self, url: &Url, depth: Option<u16>) -> Result<bool> {
+        let depth = depth.unwrap_or(1);
+        match self.rules.admit(url, depth) {
+            Some(Ok(url)) if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() => {
+                Ok(self.frontier.push_again(Entry::page(url, depth))?)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
+    /// Returns how many pages it wants, those that wait in the queue already among them.
+    pub(super) fn again(&mut self) -> Result<u64> {
+        self.committer.recrawl = true;
+        self.committer.looked_at_before = self.stats.looked_at();
+        // Budgets are those of the look that begins.
+        self.stats.begin_look();
+        let (mut queued, mut wanted) = (0u64, 0u64);
+        // Seeds first: one that has moved brings the scope of all that moved with it.
+        for seed in &self.seeds {
+            if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
+                && let Some(Ok(url)) = self.rules.admit(seed, 0)
+            {
+                wanted += 1;
+                self.frontier.push_again(Entry::page(url, 0))?;
+            }
+        }
+        for duplicates in [false, true] {
+            for id in 0..self.committer.store().next_id() {
+                let Some(record) = self.committer.store().record(id)? else { continue };
+                let url =
+                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
+                let Some(url) = url.filter(|_| record.of.is_some() == duplicates) else { continue };
+                // As far from a seed as it was: its links would else be taken for nearer ones.
+                let depth = match self.rules.have_depth() {
+                    true => self.committer.depth_of(url.as_str())?,
+                    false => u16::from(!self.seeds.contains(&url)),
+                };
+                let Some(Ok(url)) = self.rules.admit(&url, depth) else { continue };
+                wanted += 1;
+                // In this order whatever their depth: a copy is held against what is kept now.
+                let entry = Entry { recent: true, ..Entry::page(url, depth) };
+                if self.frontier.push_again(entry)? {
+                    queued += 1;
+                    if queued.is_multiple_of(AGAIN) {
+                        self.committer.commit(false)?;
+                    }
+                }
+            }
+        }
+        // What was gone the last time may be back.
+        let mut gone = Vec::new();
+        self.frontier.notes(GONE, &mut |url, note| {
+            gone.extend(Url::parse(url).ok().filter(|_| !note.is_empty()));
+        })?;
+        for url in gone {
+            let depth = match self.rules.have_depth() {
+                true => self.committer.depth_of(url.as_str())?,
+                false => u16::from(!self.seeds.contains(&url)),
+            };
+            if let Some(Ok(url)) = self.rules.admit(&url, depth) {
+                self.frontier.push_again(Entry::page(url, depth))?;
+            }
+        }
+        self.committer.looking = true;
+        self.committer.commit(false)?;
+        self.save_summary()?;
+        Ok(wanted)
+    }
+}

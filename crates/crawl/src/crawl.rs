@@ -1,0 +1,536 @@
+//! A crawl, put together and run.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use hapax_data::{DataDir, PageCounts, SkipReason, is_looking};
+use hapax_fetch::Fetcher;
+use hapax_frontier::{Counts, DiskFrontier, Frontier, HostState};
+use hapax_url::normalize;
+use tokio::sync::{Semaphore, mpsc};
+use url::Url;
+
+use crate::commit::{Committer, Parts};
+use crate::config::Config;
+use crate::control::{Control, StopHandle};
+use crate::dropped::Dropped;
+use crate::error::{Error, Result};
+use crate::event::{Event, Observed, Observer};
+use crate::feeds::{Feeds, OpenClaims};
+use crate::fetch::{Message, Shared};
+use crate::identity::RulesIdentity;
+use crate::missing::MissingPages;
+use crate::patterns::Patterns;
+use crate::reach::Fetch;
+use crate::received::Received;
+use crate::robots::HostRules;
+use crate::rules::{Rules, RunLimits};
+use crate::scheduler::schedule;
+use crate::shared::Verdicts;
+use crate::sink::{Sink, Sinks};
+use crate::stats::Stats;
+use crate::summary::{Stop, Summary};
+use crate::weight::ROOM_KIB;
+use crate::writer::Writer;
+
+/// Answers that wait for the commit thread.
+const QUEUE: usize = 1024;
+/// KiB of large pages that are read at a time, for a tree takes ten times as much: at least, and for each
+/// core. A page of more is the only large one.
+const TREES_KIB: u32 = 4 << 10;
+/// The same for others: the largest of them is read alone, on two cores.
+const SMALL_TREES_KIB: u32 = 1 << 10;
+const CORE_KIB: u32 = 512;
+
+/// A crawl that is to be made.
+#[derive(Debug)]
+pub struct CrawlBuilder {
+    root: PathBuf,
+    data: Option<DataDir>,
+    seeds: Vec<Url>,
+    config: Config,
+    recrawl: bool,
+    observer: Observer,
+    sinks: Sinks,
+    fetch: Option<Arc<dyn Fetch>>,
+    cluster: Option<(Arc<dyn Frontier>, Box<dyn Verdicts>)>,
+}
+
+impl CrawlBuilder {
+    /// Where it begins.
+    #[must_use]
+    pub fn seed(mut self, seed: Url) -> Self {
+        self.seeds.push(seed);
+        self
+    }
+
+    /// The same of many.
+    #[must_use]
+    pub fn seeds(mut self, seeds: impl IntoIterator<Item = Url>) -> Self {
+        self.seeds.extend(seeds);
+        self
+    }
+
+    /// A URL or mail address that tells hosts whom to ask, sent with each request. It replaces that of the
+    /// [configuration](Self::config), which therefore comes first.
+    #[must_use]
+    pub fn contact(mut self, contact: impl Into<String>) -> Self {
+        self.config.requests.contact = Some(contact.into());
+        self
+    }
+
+    /// How it is made.
+    #[must_use]
+    pub fn config(mut self, config: Config) -> Self {
+        let contact = self.config.requests.contact.take();
+        self.config = config;
+        self.config.requests.contact = self.config.requests.contact.take().or(contact);
+        self
+    }
+
+    /// Requests every known page again, and goes on with what it was told before.
+    #[must_use]
+    pub const fn recrawl(mut self, recrawl: bool) -> Self {
+        self.recrawl = recrawl;
+        self
+    }
+
+    /// Is told of each [`Event`], in order, on the commit thread: while it works, nothing is decided. It returns
+    /// nothing, or a result: an error, or a panic, stops the crawl, which can go on later.
+    #[must_use]
+    pub fn observer<O: Observed>(
+        mut self,
+        observer: impl FnMut(&Event<'_>) -> O + Send + 'static,
+    ) -> Self {
+        self.observer = Observer::new(observer);
+        self
+    }
+
+    /// Gives kept pages to a sink too, beside the index; there may be several.
+    #[must_use]
+    pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
+        self.sinks.add(Box::new(sink));
+        self
+    }
+
+    /// Gets pages in a way of its own, in the place of HTTP by [`Requests`](crate::Requests).
+    #[must_use]
+    pub fn fetch(mut self, fetch: impl Fetch + 'static) -> Self {
+        self.fetch = Some(Arc::new(fetch));
+        self
+    }
+
+    /// A data directory that this process holds already.
+    #[must_use]
+    pub fn data(mut self, data: DataDir) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// Shares the crawl with other workers: URLs come from their frontier, and verdicts are those of all.
+    #[must_use]
+    pub fn shared(mut self, frontier: Arc<dyn Frontier>, verdicts: Box<dyn Verdicts>) -> Self {
+        self.cluster = Some((frontier, verdicts));
+        self
+    }
+
+    /// Opens the data directory and all that is in it; a crawl of before is taken up where it stopped.
+    ///
+    /// # Errors
+    /// [`Error::Config`] names the field that is wrong; [`Error::Data`] says what of the directory is locked,
+    /// damaged or of another version.
+    pub fn build(self) -> Result<Crawl> {
+        self.config.validate()?;
+        if self.recrawl && self.cluster.is_some() {
+            return Err(Error::config("recrawl", "a crawl of many workers cannot begin one yet"));
+        }
+        let mut parts = self;
+        let data = match parts.data.take() {
+            Some(data) => data,
+            None => DataDir::open(&parts.root)?,
+        };
+        if parts.config.is_personal() {
+            data.protect()?;
+        }
+        Crawl::open(data, parts)
+    }
+}
+
+/// A crawl, open and ready to run.
+#[derive(Debug)]
+pub struct Crawl {
+    data: DataDir,
+    config: Config,
+    frontier: Arc<dyn Frontier>,
+    stats: Arc<Stats>,
+    shared: Arc<Shared>,
+    control: Arc<Control>,
+    writer: Writer,
+    received: Option<Arc<Received>>,
+    limits: RunLimits,
+    handle: StopHandle,
+    /// Pages of a recrawl that begins now.
+    looks_again: u64,
+}
+
+impl Crawl {
+    /// A crawl into the data directory at `root`, which is made if it is not there.
+    pub fn builder(root: impl AsRef<Path>) -> CrawlBuilder {
+        CrawlBuilder {
+            root: root.as_ref().to_owned(),
+            data: None,
+            seeds: Vec::new(),
+            config: Config::default(),
+            recrawl: false,
+            observer: Observer::default(),
+            sinks: Sinks::default(),
+            fetch: None,
+            cluster: None,
+        }
+    }
+
+    /// Stops it from anywhere.
+    pub fn stop_handle(&self) -> StopHandle {
+        self.handle.clone()
+    }
+
+    /// What it has done so far, for progress and metrics.
+    pub fn figures(&self) -> Figures {
+        Figures { stats: Arc::clone(&self.stats), frontier: Arc::clone(&self.frontier) }
+    }
+
+    fn open(data: DataDir, parts: CrawlBuilder) -> Result<Self> {
+        let CrawlBuilder { seeds, config, recrawl, observer, sinks, fetch, cluster, .. } = parts;
+        let identity = RulesIdentity::of(&config, seeds.len());
+        let client = config.requests.client(&seeds);
+        let received =
+            |may_come: &dyn Fn(&str) -> bool| Received::open(data.received(), &client, may_come);
+        let mut begins_again = recrawl;
+        let (frontier, verdicts, received): (Arc<dyn Frontier>, _, _) = match cluster {
+            Some((frontier, verdicts)) => {
+                // After a kill its leases are others'.
+                drop(received(&|_| false));
+                (frontier, Some(verdicts), None)
+            }
+            None => {
+                let disk = open_frontier(&data.frontier(), &config.politeness)?;
+                // The same crawl goes on with what it began.
+                begins_again &= !is_looking(&disk.payload()?, &identity.to_text())?;
+                // What is not known yet was met in the group that the kill undid.
+                let may_come = |url: &str| {
+                    let known = disk.knows(url).unwrap_or(true);
+                    !begins_again && (!known || disk.is_queued(url).unwrap_or(false))
+                };
+                let received = received(&may_come);
+                // Answers of another way are not ours to keep.
+                let received = fetch.is_none().then(|| Arc::new(received));
+                (Arc::new(disk), None, received)
+            }
+        };
+        let stats = Arc::new(Stats::default());
+        let storage = config.storage;
+        let parts = Parts {
+            recipe: config.decision.recipe,
+            policy: config.decision.policy,
+            warc: storage.archive && !storage.links_only,
+            index: storage.index && !storage.links_only,
+            skips: false,
+            keep_duplicates: false,
+            shared: verdicts.is_some(),
+            has_seeds: !seeds.is_empty(),
+        };
+        let mut committer =
+            Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
+        (committer.observer, committer.sinks) = (observer, sinks);
+        // What the stores refuse is nothing that has begun.
+        committer.observer.tell(&Event::Begun)?;
+        if let Some(verdicts) = verdicts {
+            committer.share(verdicts)?;
+        }
+        committer.received.clone_from(&received);
+        committer.looking &= !begins_again;
+        let (fetch, http) = way(fetch, client)?;
+        let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
+        feeds.follows_none.store(recrawl || committer.recrawl, Relaxed);
+        let rules = Rules::new(&config.scope, &seeds)?;
+        let mut starts: BTreeSet<Url> = seeds.iter().cloned().collect();
+        for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
+            rules.seed_moved(&moved);
+            starts.extend(normalize(&moved, &config.scope.urls));
+        }
+        let shared = shared_by_tasks(
+            &config,
+            (fetch, http),
+            (&frontier, &stats, &feeds),
+            &rules,
+            &committer,
+            recrawl || committer.recrawl,
+        );
+        let control = Arc::new(Control::default());
+        let mut writer = Writer {
+            committer,
+            rules,
+            control: Arc::clone(&control),
+            frontier: Arc::clone(&frontier),
+            stats: Arc::clone(&stats),
+            root: data.root().to_owned(),
+            seeds: starts,
+            links_only: storage.links_only,
+            max_redirects: config.max_redirects,
+            patterns: Patterns::new(config.dust.clone()),
+            missing: MissingPages::default(),
+            feeds,
+            claims: OpenClaims::default(),
+            dropped: Dropped::default(),
+            archive: parts.warc,
+            page_limits: page_limits(&config),
+            looked: Instant::now(),
+            told: Instant::now(),
+        };
+        writer.seed(&seeds)?;
+        writer.remember_claims()?;
+        writer.remember_dropped()?;
+        writer.reconsider(&identity)?;
+        let mut looks_again = 0;
+        if recrawl {
+            writer.renew_damaged()?;
+        }
+        if begins_again {
+            // First: once the recrawl is committed as begun, they are not looked for again.
+            writer.request_spared()?;
+            writer.request_dropped()?;
+            looks_again = writer.again()?;
+        } else if recrawl {
+            writer.committer.looked_at_before = writer.stats.looked_at();
+            tracing::info!("going on with the recrawl that was stopped");
+        }
+        let before = writer.committer.recrawl.then_some(writer.committer.looked_at_before);
+        let limits = RunLimits::new(&config, data.root(), &stats, before);
+        Ok(Self {
+            limits,
+            data,
+            config,
+            frontier,
+            stats,
+            shared,
+            control,
+            writer,
+            received,
+            handle: StopHandle::default(),
+            looks_again,
+        })
+    }
+
+    /// Crawls until nothing is left, a limit is reached or `shutdown` ends; it can go on later. The summary is
+    /// written in any case. Requests run on the runtime of the caller, everything else on threads of its own.
+    ///
+    /// # Errors
+    /// The observer's, and those of the data directory: what was committed stands.
+    pub async fn run_until(self, shutdown: impl Future<Output = ()>) -> Result<Summary> {
+        let Self { data, config, frontier, stats, shared, control, writer, .. } = self;
+        let (answers, inbox) = mpsc::channel::<Message>(QUEUE);
+        let is_shared = writer.committer.is_shared();
+        let commit_thread =
+            std::thread::Builder::new().name("commit".into()).spawn(move || writer.run(inbox))?;
+        let mut scheduled = std::pin::pin!(schedule(
+            &shared,
+            &control,
+            &self.limits,
+            answers,
+            config.concurrency,
+            &self.handle,
+        ));
+        let mut shutdown = std::pin::pin!(shutdown);
+        let mut asked = false;
+        let stop = loop {
+            tokio::select! {
+                stop = &mut scheduled => break stop,
+                () = &mut shutdown, if !asked => {
+                    asked = true;
+                    self.handle.stop();
+                }
+            }
+        };
+        let joined = tokio::task::spawn_blocking(move || commit_thread.join()).await;
+        let ended = joined.map_err(|_| Error::Panicked)?.map_err(|_| Error::Panicked)?;
+        let (elapsed, seed_fetched, failure) = match ended {
+            Ok((elapsed, seed_fetched)) => (elapsed, seed_fetched, None),
+            Err(error) => (Duration::ZERO, None, Some(error)),
+        };
+        let stop = match (stop, &failure) {
+            (stop, None) => stop?,
+            (_, Some(_)) => Stop::Write,
+        };
+        let stop = match stop {
+            Stop::Complete if stats.dropped_hosts.load(Relaxed) > 0 => Stop::Queue,
+            Stop::Complete if stats.full_hosts.load(Relaxed) > 0 => Stop::QueueFull,
+            stop => stop,
+        };
+        let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, data.root());
+        summary.shared = is_shared;
+        summary.unreached =
+            self.looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
+        if !summary.shared {
+            summary.name_hosts(&stats, &*frontier);
+            // Unless the job failed: then it says why.
+            if let Some(seed_fetched) = seed_fetched {
+                summary.seed_missed = !seed_fetched && stop == Stop::Complete;
+            }
+        }
+        tracing::info!(
+            "{}: {} fetched, {} indexed, {} discarded",
+            summary.stopped.as_deref().unwrap_or("complete"),
+            summary.pages.fetched,
+            summary.pages.indexed,
+            summary.pages.discarded()
+        );
+        let text = serde_json::to_vec_pretty(&summary)?;
+        match failure {
+            // On a full disk the summary may not fit either; the error itself is what matters.
+            Some(error) => {
+                let _ = data.replace("summary.json", &text);
+                Err(error)
+            }
+            None => {
+                if let Some(received) = self.received.filter(|_| frontier.counts().queued == 0) {
+                    received.clear();
+                }
+                data.replace("summary.json", &text)?;
+                Ok(summary)
+            }
+        }
+    }
+}
+
+/// How pages are got, and the same if it is the built-in way.
+type Way = (Arc<dyn Fetch>, Option<Arc<Fetcher>>);
+
+fn way(own: Option<Arc<dyn Fetch>>, client: hapax_fetch::Options) -> Result<Way> {
+    if let Some(own) = own {
+        return Ok((own, None));
+    }
+    let http =
+        Fetcher::new(client).map_err(|error| Error::config("requests", error.to_string()))?;
+    let http = Arc::new(http);
+    Ok((Arc::clone(&http) as Arc<dyn Fetch>, Some(http)))
+}
+
+/// The limits of pages, with what other settings say of them.
+pub(crate) fn page_limits(config: &Config) -> hapax_extract::Limits {
+    hapax_extract::Limits {
+        // Twice that of the frontier, which says of a URL that is too long that it was left out.
+        max_url_bytes: config.scope.urls.max_length.saturating_mul(2),
+        agent: config.requests.agent().1,
+        ..config.pages.clone()
+    }
+}
+
+fn shared_by_tasks(
+    config: &Config,
+    (fetch, http): Way,
+    (frontier, stats, feeds): (&Arc<dyn Frontier>, &Arc<Stats>, &Arc<Feeds>),
+    rules: &Rules,
+    committer: &Committer,
+    recrawl: bool,
+) -> Arc<Shared> {
+    let cores = std::thread::available_parallelism().map_or(2, |n| n.get() as u32);
+    let trees_kib = TREES_KIB.max(cores.saturating_mul(CORE_KIB));
+    let small_trees_kib = SMALL_TREES_KIB.max(cores.saturating_mul(CORE_KIB));
+    let delay = config.politeness.delay;
+    Arc::new(Shared {
+        fetch,
+        http,
+        frontier: Arc::clone(frontier),
+        stats: Arc::clone(stats),
+        agent: config.requests.agent().1,
+        page_limits: page_limits(config),
+        sitemap_limits: config.sitemaps.clone().unwrap_or_default(),
+        url_limits: config.scope.urls.clone(),
+        recipe: config.decision.recipe,
+        ignore_robots: config.requests.ignore_robots.clone(),
+        delay,
+        patience: config.patience.clone(),
+        retry_wait: delay.clamp(Duration::from_millis(100), Duration::from_secs(10)),
+        rules: HostRules::default(),
+        taken: rules.clone(),
+        feeds: Arc::clone(feeds),
+        forgotten: committer.decisions().all_forgotten(),
+        received: committer.received.clone(),
+        sitemaps: config.sitemaps.is_some(),
+        cookies: config.requests.cookies,
+        links_only: config.storage.links_only,
+        recrawl,
+        max_pages_per_host: config.max_pages_per_host.unwrap_or(u64::MAX),
+        extractors: Arc::new(Semaphore::new(cores as usize)),
+        large: Arc::new(Semaphore::new((cores as usize - 1).max(1))),
+        room: Arc::new(Semaphore::new(ROOM_KIB as usize)),
+        trees: Arc::new(Semaphore::new(trees_kib as usize)),
+        trees_kib,
+        small_trees: Arc::new(Semaphore::new(small_trees_kib as usize)),
+        small_trees_kib,
+    })
+}
+
+/// What a crawl has done so far. Cheap to clone, and to ask from any thread.
+#[derive(Clone, Debug)]
+pub struct Figures {
+    stats: Arc<Stats>,
+    frontier: Arc<dyn Frontier>,
+}
+
+impl Figures {
+    /// Counts of pages, earlier runs included.
+    pub fn pages(&self) -> PageCounts {
+        self.stats.pages()
+    }
+
+    /// Skipped URLs by reason, earlier runs included.
+    pub fn skipped(&self) -> std::collections::BTreeMap<SkipReason, u64> {
+        self.stats.skipped()
+    }
+
+    /// How many URLs are where.
+    pub fn urls(&self) -> Counts {
+        self.frontier.counts()
+    }
+
+    /// What a host looks like.
+    pub fn host(&self, host: &str) -> Option<HostState> {
+        self.frontier.host(host)
+    }
+
+    /// Requests under way.
+    pub fn in_flight(&self) -> u64 {
+        self.stats.in_flight.load(Relaxed)
+    }
+
+    /// Responses of this run, of any status.
+    pub fn responses(&self) -> u64 {
+        self.stats.responses.load(Relaxed)
+    }
+
+    /// Bytes that were received in this run.
+    pub fn received(&self) -> u64 {
+        self.stats.received.load(Relaxed)
+    }
+}
+
+/// Looks at a frontier that somebody else has open, and how long the next one waits.
+const LOOKS: u32 = 40;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Opens the queues. This process holds the data directory: who has them open only looks at them, for a moment
+/// (`explain`, `inspect`).
+fn open_frontier(folder: &Path, options: &hapax_frontier::Options) -> Result<DiskFrontier> {
+    for _ in 1..LOOKS {
+        match DiskFrontier::open(folder, options.clone()) {
+            Err(hapax_frontier::Error::Locked(_)) => std::thread::sleep(LOOK_AGAIN),
+            opened => return Ok(opened?),
+        }
+    }
+    Ok(DiskFrontier::open(folder, options.clone())?)
+}

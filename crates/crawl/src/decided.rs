@@ -1,0 +1,534 @@
+//! What people decide about discarded pages, done: in the same stores, logs and order as a page.
+
+use std::time::SystemTime;
+
+use crate::error::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
+use hapax_dedup::{Level, Neighbour, Policy, Record};
+use hapax_index::{Page, StoredPage};
+use hapax_page::{examples, site_of};
+use hapax_url::host_key;
+use hapax_warc::format_time;
+use url::Url;
+
+use super::commit::{Committer, round};
+use super::fetch::VALIDATORS;
+use super::refused::{Change, Refused, refused, settled};
+use super::summary::Summary;
+use super::survivor::Rank;
+use hapax_data::DataDir;
+use hapax_data::is_of_text;
+use hapax_data::stored_page;
+use hapax_data::{Action, Answer, Decision, Decisions, Request, Row, Rows, Spool, Texts};
+use hapax_data::{Discarded, DiscardedOf};
+
+/// A discarded page on its way into the index.
+struct Found {
+    record: Record,
+    title: String,
+    text: String,
+    language: String,
+    stored_at: String,
+    canonical: bool,
+}
+
+impl Committer {
+    /// Of the pages that match, the first that was not declared distinct from `url`.
+    pub(super) fn first_alike(
+        &self,
+        url: &str,
+        matches: impl Iterator<Item = Neighbour>,
+    ) -> Result<Option<Neighbour>> {
+        for neighbour in matches {
+            if !self.decisions.distinct(url, &self.url_of(neighbour.id)?) {
+                return Ok(Some(neighbour));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Does what lies in the spool; whether there was anything.
+    pub(crate) fn apply_spool(&mut self) -> Result<bool> {
+        let spool = Spool::of(&self.root);
+        let requests = spool.requests();
+        for (path, request) in &requests {
+            let answer = self.apply(request, DecidedBy::Person)?;
+            spool.answer(path, &answer);
+        }
+        Ok(!requests.is_empty())
+    }
+
+    /// Does one request, durably.
+    pub(crate) fn apply(&mut self, request: &Request, by: DecidedBy) -> Result<Answer> {
+        // What is to change must be found in log and index.
+        self.commit_as_it_is()?;
+        let rows = Rows::open(&self.root)?;
+        let texts = Texts::open(&self.root)?;
+        let mut answer = Answer::default();
+        let mut note = |id: u64, change: Change<()>| -> Result<()> {
+            match settled(change)? {
+                None => answer.done += 1,
+                Some(why) => answer.not.push(format!("{id}: {why}")),
+            }
+            Ok(())
+        };
+        match request {
+            Request::Restore { ids } => {
+                for &id in ids {
+                    note(id, self.restore(&rows, &texts, id, by))?;
+                }
+            }
+            Request::Discard { ids } => {
+                for &id in ids {
+                    note(id, self.discard_again(&rows, id, by))?;
+                }
+            }
+            Request::Keep { ids } => {
+                for &id in ids {
+                    note(id, self.keep_instead(&rows, &texts, id, by))?;
+                }
+            }
+            Request::Forget { url_or_host } => {
+                answer.done += self.forget_wanted(&rows, &texts, url_or_host, by)?;
+            }
+        }
+        self.commit_as_it_is()?;
+        self.look_up_again();
+        Ok(answer)
+    }
+
+    pub(super) fn decide(&mut self, decision: &Decision) -> Result<()> {
+        self.decided.append(decision)?;
+        self.decisions.add(decision);
+        Ok(())
+    }
+
+    fn restore(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
+        let (entry, line) = self.row(rows, id)?;
+        let found = self.found(texts, &entry, &line)?;
+        let Some(new_id) = self.store.restore(found.record.id)? else {
+            return refused(Refused::Gone);
+        };
+        self.index_again(&entry, &found, new_id)?;
+        self.tell_restored(&entry.url)?;
+        self.count(entry.kind, -1, entry.bytes);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Restore,
+            id: Some(id),
+            url: name_of(&entry),
+            of: Some(entry.of.url),
+            new_id: Some(new_id),
+            old_id: None,
+            by,
+        })?;
+        Ok(())
+    }
+
+    /// Takes a restoring back.
+    fn discard_again(&mut self, rows: &Rows, id: u64, by: DecidedBy) -> Change<()> {
+        if self.decisions.restored(id).is_none() {
+            return refused(Refused::NotRestored);
+        }
+        let Some(row) = rows.by_id(id) else {
+            return refused(Refused::NoRow);
+        };
+        let entry = rows.entry(&row)?;
+        let (of, _) = rows.kept_for(&row);
+        let (Some(own), Some(_)) = (self.store.id_of(entry.own_key())?, self.store.record(of)?)
+        else {
+            return refused(Refused::OneGone);
+        };
+        let Some(record) = self.store.record(own)? else { return refused(Refused::Gone) };
+        if record.of.is_some() {
+            return refused(Refused::Discarded);
+        }
+        if own == of {
+            return refused(Refused::StandsForOther);
+        }
+        self.forget(own)?;
+        self.forget_validators(&entry.url);
+        self.store.insert_record(&record, Some(of))?;
+        self.count(entry.kind, 1, entry.bytes);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Discard,
+            id: Some(id),
+            url: name_of(&entry),
+            of: Some(entry.of.url),
+            // What was discarded for it meanwhile is, from here on, for the other page.
+            new_id: Some(of),
+            old_id: Some(own),
+            by,
+        })?;
+        Ok(())
+    }
+
+    /// Lets a row's page take the place of the one that was kept.
+    fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
+        let (mut entry, written) = self.row(rows, id)?;
+        // Another row of the cluster may have been chosen since the rows were read.
+        if let Some((now, url)) = entry.of.id.and_then(|of| self.decisions.survivor(of)) {
+            (entry.of.id, entry.of.url) = (Some(now), url.to_owned());
+        }
+        let other = match entry.of.id {
+            Some(of) => self.store.record(of)?,
+            None => None,
+        };
+        let Some(other) = other.filter(|other| other.of.is_none()) else {
+            return refused(Refused::KeptGone);
+        };
+        let found = self.found(texts, &entry, &written)?;
+        let kept = texts.kept_page(&entry);
+        let kept_text = kept.as_ref().map(|page| page.text.clone());
+        // Of a page that was kept without an index the line alone knows where it lies.
+        let as_written = || written.of.warc.clone().filter(|_| written.of.id == Some(other.id));
+        let place_of_other = self.place_of(other.id).map(|(place, _)| place).or_else(as_written);
+        self.forget(other.id)?;
+        self.forget_validators(&String::from_utf8_lossy(&other.key));
+        let Some(new_id) = self.store.restore(found.record.id)? else {
+            return refused(Refused::Gone);
+        };
+        let other_id = self.store.insert_record(&other, Some(new_id))?;
+        self.index_again(&entry, &found, new_id)?;
+        self.tell_better(&String::from_utf8_lossy(&other.key), &entry.url)?;
+
+        let place = Some(found.stored_at.clone()).filter(|place| !place.is_empty());
+        let mut line = self.line(&other, other_id, kept, &found.record, new_id, None, None);
+        (line.of.url, line.of.warc) = (entry.url.clone(), place);
+        line.warc = line.warc.or(place_of_other);
+        (line.shared, line.different) =
+            kept_text.map(|text| examples(&text, &found.text)).unwrap_or_default();
+        line.key = entry.key.as_ref().map(|_| line.url.clone());
+        let other_url = line.url.clone();
+        self.discarded.append(&line)?;
+        self.count(entry.kind, -1, entry.bytes);
+        self.count(line.kind, 1, line.bytes);
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Keep,
+            id: Some(id),
+            url: name_of(&entry),
+            of: Some(other_url),
+            new_id: Some(new_id),
+            old_id: Some(other.id),
+            by,
+        })?;
+        Ok(())
+    }
+
+    /// Of a page's copies, the best one that can takes its place: one of equal text, for which all others stay what
+    /// they are, or else the best of the others. Those that are no duplicates of that one are restored.
+    pub(super) fn best_copy_instead(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        copies: Vec<Row>,
+        (gone, by): (&str, DecidedBy),
+    ) -> Result<bool> {
+        let mut ranked = Vec::new();
+        let site = site_of(Url::parse(gone).ok().as_ref(), gone.as_bytes());
+        for row in copies {
+            let entry = rows.entry(&row)?;
+            if entry.kind != DuplicateKind::Alias
+                && !self.decisions.forgotten(&entry.url, rows.host(&row))
+            {
+                let is_equal = entry.kind == DuplicateKind::Exact;
+                ranked.push((is_equal, Rank::of(&entry, site), row.id, entry));
+            }
+        }
+        ranked.sort_by(|a, b| (b.0, &b.1).cmp(&(a.0, &a.1)));
+        let mut ranked = ranked.into_iter();
+        while let Some((is_equal, _, row, heir)) = ranked.next() {
+            if settled(self.keep_instead(rows, texts, row, by))?.is_none() {
+                for (_, _, row, other) in ranked.filter(|_| !is_equal) {
+                    if !self.is_copy_of(&other, &heir)? {
+                        // It was like the page that is gone, and not like this one.
+                        let _ = settled(self.restore(rows, texts, row, by))?;
+                    }
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the policy takes one page for a duplicate of another, wherever it was met.
+    fn is_copy_of(&self, one: &Discarded, other: &Discarded) -> Result<bool> {
+        let record = |entry: &Discarded| match self.store.id_of(entry.own_key())? {
+            Some(id) => self.store.record(id),
+            None => Ok(None),
+        };
+        let (Some(one), Some(other)) = (record(one)?, record(other)?) else { return Ok(true) };
+        let is_equal = one.has_digest_of(&other);
+        let level = if is_equal { Level::Text } else { Level::Hamming };
+        let fingerprints = [one.fingerprint, other.fingerprint];
+        let sides = [one.document(), other.document()];
+        let sides = [sides[0].side(), sides[1].side()];
+        Ok(self.policy.neighbour(other.id, (level, None), fingerprints, sides).is_some())
+    }
+
+    /// The page of a row is another one from here on.
+    pub(super) fn end_row(&mut self, id: u64, url: &str) -> Result<()> {
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Supersede,
+            id: Some(id),
+            url: url.to_owned(),
+            of: None,
+            new_id: None,
+            old_id: None,
+            by: DecidedBy::Crawl,
+        })
+    }
+
+    /// What the log says of pages that are discarded from here on.
+    pub(crate) const fn decides_by(&mut self, policy: Policy) {
+        self.policy = policy;
+    }
+
+    /// A page that was kept is discarded for another one, by thresholds given later.
+    pub(crate) fn discard_kept(
+        &mut self,
+        texts: &Texts,
+        key: &[u8],
+        of: &[u8],
+        near: &Neighbour,
+    ) -> Result<()> {
+        let (Some(own), Some(other)) = (self.store.id_of(key)?, self.store.id_of(of)?) else {
+            return Ok(());
+        };
+        let (Some(record), Some(other_record)) =
+            (self.store.record(own)?, self.store.record(other)?)
+        else {
+            return Ok(());
+        };
+        let (kept, other_page) = (texts.page(own), texts.page(other));
+        self.forget(own)?;
+        self.forget_validators(&String::from_utf8_lossy(key));
+        let id = self.store.insert_record(&record, Some(other))?;
+        let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
+        self.count(line.kind, 1, line.bytes);
+        self.discarded.append(&line)?;
+        // The rows that were discarded for it are, from here on, for the other one.
+        self.decide(&Decision {
+            time: now(),
+            action: Action::Keep,
+            id: None,
+            url: line.of.url,
+            of: Some(line.url),
+            new_id: Some(other),
+            old_id: Some(own),
+            by: DecidedBy::Recheck,
+        })
+    }
+
+    /// The line of a page that was kept until now, and is discarded for `of`.
+    #[expect(clippy::too_many_arguments, reason = "both pages, by number, record and text")]
+    pub(super) fn line(
+        &self,
+        record: &Record,
+        id: u64,
+        page: Option<StoredPage>,
+        of: &Record,
+        of_id: u64,
+        of_page: Option<StoredPage>,
+        near: Option<&Neighbour>,
+    ) -> Discarded {
+        let url = String::from_utf8_lossy(&record.key).into_owned();
+        let exact = record.has_digest_of(of);
+        let distance = record.fingerprint.distance(of.fingerprint);
+        let level = match near {
+            Some(near) => near.level.name(),
+            None if exact => "text",
+            None if distance <= self.policy.distance => "hamming",
+            None => "sketch",
+        };
+        let similarity = match (&record.sketch, &of.sketch) {
+            (Some(a), Some(b)) => Some(round(a.similarity(b))),
+            _ => None,
+        };
+        let (shared, different) = match (&page, &of_page) {
+            (Some(page), Some(of)) => examples(&page.text, &of.text),
+            _ => Default::default(),
+        };
+        let page = page.as_ref();
+        Discarded {
+            time: now(),
+            id,
+            kind: if exact { DuplicateKind::Exact } else { DuplicateKind::Near },
+            of: DiscardedOf {
+                id: Some(of_id),
+                url: String::from_utf8_lossy(&of.key).into_owned(),
+                warc: of_page.map(|page| page.stored_at).filter(|place| !place.is_empty()),
+            },
+            fingerprint: Some(record.fingerprint.to_string()),
+            of_fingerprint: Some(of.fingerprint.to_string()),
+            distance: Some(distance),
+            threshold: Some(self.policy.distance),
+            similarity,
+            similarity_threshold: near.and_then(|near| near.similarity_threshold),
+            level: Some(level.to_owned()),
+            table: near.and_then(|near| near.table),
+            recipe: Some(self.recipe.name().to_owned()),
+            key: None,
+            title: page.map(|page| page.title.clone()).unwrap_or_default(),
+            language: page.map(|page| page.language.clone()).unwrap_or_default(),
+            host: Url::parse(&url).map(|url| host_key(&url)).unwrap_or_default(),
+            bytes: page.map_or(0, |page| page.bytes),
+            shared,
+            different,
+            canonical: page.is_some_and(|page| page.canonical),
+            warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
+            url,
+        }
+    }
+
+    /// Whether a page is not wanted any more.
+    pub(super) fn forgotten(&self, url: &Url, host: &str) -> bool {
+        self.decisions.forgotten(url.as_str(), host)
+    }
+
+    /// The number of the page that stands for a URL, its own if it is kept.
+    pub(super) fn stands_for(&self, url: &str) -> Result<Option<u64>> {
+        let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
+        let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
+        Ok(Some(self.decisions.survivor(of).map_or(of, |(now, _)| now)))
+    }
+
+    /// What people decided.
+    pub(crate) const fn decisions(&self) -> &Decisions {
+        &self.decisions
+    }
+
+    /// A duplicate is always fetched whole, for what it is held against may change.
+    fn forget_validators(&self, url: &str) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, VALIDATORS, Vec::new());
+        }
+    }
+
+    /// Writes the counts into the summary, for who reads it.
+    pub(crate) fn save_counts(&mut self, data: &DataDir) -> Result<()> {
+        let log = self.count_by_log()?;
+        let path = data.root().join("summary.json");
+        let Ok(bytes) = std::fs::read(&path) else { return Ok(()) };
+        let Ok(mut summary) = serde_json::from_slice::<Summary>(&bytes) else { return Ok(()) };
+        summary.pages = self.stats.pages();
+        summary.needs_upgrade = self.digests().needs_upgrade();
+        summary.take_discarded(&log);
+        Ok(data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?)
+    }
+
+    /// The row, if its page is discarded now.
+    fn row(&self, rows: &Rows, id: u64) -> Change<(Discarded, Discarded)> {
+        let found =
+            rows.by_id(id).and_then(|row| Some((rows.entry(&row).ok()?, rows.line(&row).ok()?)));
+        let Some((entry, line)) = found else {
+            return refused(Refused::NoRow);
+        };
+        if entry.kind == DuplicateKind::Alias {
+            return refused(Refused::Redirect(entry.of.url));
+        }
+        if self.decisions.renewed(id) {
+            return refused(Refused::Renewed);
+        }
+        if self.decisions.restored(id).is_some() {
+            return refused(Refused::Restored);
+        }
+        if self.decisions.took_over(id) {
+            return refused(Refused::IsKept);
+        }
+        if self.decisions.ended(id) {
+            return refused(Refused::Ended);
+        }
+        Ok((entry, line))
+    }
+
+    /// The page of a row, from archive or index.
+    fn found(&self, texts: &Texts, entry: &Discarded, line: &Discarded) -> Change<Found> {
+        let record = match self.store.id_of(entry.own_key())? {
+            Some(id) => self.store.record(id)?,
+            None => None,
+        };
+        let Some(record) = record.filter(|record| record.of.is_some()) else {
+            return refused(Refused::NotDiscarded);
+        };
+        let mut found = Found {
+            record,
+            title: entry.title.clone(),
+            text: String::new(),
+            language: entry.language.clone(),
+            stored_at: entry.warc.clone().unwrap_or_default(),
+            canonical: entry.canonical,
+        };
+        if self.index.is_none() {
+            return Ok(found);
+        }
+        let exact = entry.level.as_deref() == Some("text");
+        if exact && let Some(kept) = texts.kept_page(entry) {
+            // The archive keeps the head only; the text is that of the page it was compared with,
+            // which need not be the one that is kept now.
+            let of = match entry.of.id {
+                Some(of) => self.store.record(of)?,
+                None => None,
+            };
+            if of.is_some_and(|of| of.has_digest_of(&found.record)) {
+                (found.text, found.stored_at) = (kept.text, kept.stored_at);
+                return Ok(found);
+            }
+        }
+        let (url, place) =
+            if exact { (&line.of.url, &line.of.warc) } else { (&entry.url, &entry.warc) };
+        let read = || {
+            let url = Url::parse(url).ok()?;
+            stored_page(&self.pages_folder, place.as_deref()?, &url)
+        };
+        let Some((document, basis)) = read() else { return refused(Refused::NoText) };
+        if exact && !is_of_text(&found.record, &basis.features) {
+            return refused(Refused::NoText);
+        }
+        found.text = basis.text;
+        found.stored_at = place.clone().unwrap_or_default();
+        if !exact {
+            found.title = document.title;
+        }
+        Ok(found)
+    }
+
+    fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
+        self.add_to_index(&Page {
+            id,
+            url: &entry.url,
+            title: &found.title,
+            text: &found.text,
+            language: &found.language,
+            fetched: &entry.time,
+            stored_at: &found.stored_at,
+            bytes: entry.bytes,
+            canonical: found.canonical,
+        })
+    }
+
+    /// One page more is discarded, or one less, of so many bytes.
+    pub(super) fn count(&self, kind: DuplicateKind, discarded: i64, bytes: u64) {
+        self.stats.update(|counts| {
+            let slot = counts.of_kind(kind);
+            *slot = slot.saturating_add_signed(discarded);
+            counts.discarded_bytes = match discarded {
+                ..0 => counts.discarded_bytes.saturating_sub(bytes),
+                _ => counts.discarded_bytes.saturating_add(bytes),
+            };
+        });
+    }
+}
+
+/// As store and decisions call it.
+fn name_of(entry: &Discarded) -> String {
+    entry.key.clone().unwrap_or_else(|| entry.url.clone())
+}
+
+pub(super) fn now() -> String {
+    format_time(SystemTime::now())
+}

@@ -1,0 +1,106 @@
+//! A damaged archive: which pages of the store it has no whole record of, and their renewal.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::error::Result;
+use hapax_url::{host_key, url_key};
+use url::Url;
+
+use super::archive::{Ended, holder_of, holds_page, next_record, open};
+use super::sources::Sources;
+use crate::writer::Writer;
+
+/// Under this name the frontier remembers that the archive misses pages.
+const DAMAGED: &str = "damaged";
+/// Of the data directory as a whole.
+const ARCHIVE: &str = "archive";
+
+impl Writer {
+    /// Whether some page of these hosts cannot be read in the damaged archive. A later record of it makes
+    /// up for the damaged one.
+    pub(super) fn is_a_page_missing(
+        &mut self,
+        archived: &[PathBuf],
+        sources: &Sources,
+    ) -> Result<Ended> {
+        let Some(missing) = self.missing_pages(archived, sources)? else {
+            return Ok(Ended::Stopped);
+        };
+        if missing.is_empty() {
+            return Ok(Ended::Whole);
+        }
+        self.frontier.note(ARCHIVE, DAMAGED, vec![1]);
+        Ok(Ended::Partly)
+    }
+
+    /// The pages of a damaged archive are archived again by a recrawl, though they have not changed.
+    pub(crate) fn renew_damaged(&mut self) -> Result<()> {
+        let note = self.frontier.note_of(ARCHIVE, DAMAGED)?;
+        if note.is_none_or(|note| note.is_empty()) {
+            return Ok(());
+        }
+        let everything = Sources { all: true, ..Sources::default() };
+        let archived = self.archives()?;
+        let Some(missing) = self.missing_pages(&archived, &everything)? else { return Ok(()) };
+        if missing.is_empty() {
+            self.frontier.note(ARCHIVE, DAMAGED, Vec::new());
+        } else {
+            tracing::info!("{} pages of a damaged archive are archived again", missing.len());
+        }
+        self.committer.renewed = missing;
+        Ok(())
+    }
+
+    /// Pages of the store that no whole record holds; `None` if the run was told to stop.
+    ///
+    /// # Complexity
+    /// Reads the archive and the store once; 16 bytes a page that is there.
+    fn missing_pages(
+        &self,
+        archived: &[PathBuf],
+        sources: &Sources,
+    ) -> Result<Option<HashSet<u128>>> {
+        let is_wanted = |url: &Url| sources.all || sources.hosts.contains(&host_key(url));
+        let (mut whole, mut copies) = (HashSet::new(), Vec::new());
+        for path in archived {
+            let Some(mut records) = open(path) else { continue };
+            // Of the damage the first reading has warned.
+            let mut ended = Ended::Partly;
+            while let Some(record) = next_record(path, &mut records, &mut ended) {
+                if self.control.stops.load(Relaxed) {
+                    return Ok(None);
+                }
+                let target = record.header("warc-target-uri").unwrap_or_default();
+                let key = url_key(target);
+                // A holder may be on another host.
+                let Some(url) = Url::parse(target).ok().filter(|_| !whole.contains(&key)) else {
+                    continue;
+                };
+                if holds_page(&record) && self.read_page(&record, url).is_some() {
+                    whole.insert(key);
+                } else if let Some(holder) = holder_of(&record) {
+                    copies.push((key, url_key(holder)));
+                }
+            }
+        }
+        let copies = copies.into_iter().filter(|(_, holder)| whole.contains(holder));
+        let copies: Vec<u128> = copies.map(|(copy, _)| copy).collect();
+        whole.extend(copies);
+        let mut missing = HashSet::new();
+        for record in self.committer.store().snapshot().records() {
+            let record = record?;
+            // Redirects have a row too, of no site, and nothing in the archive.
+            let Some(url) = std::str::from_utf8(&record.key).ok().filter(|_| record.site != 0)
+            else {
+                continue;
+            };
+            let key = url_key(url);
+            if !whole.contains(&key) && Url::parse(url).is_ok_and(|url| is_wanted(&url)) {
+                missing.insert(key);
+            }
+        }
+        Ok(Some(missing))
+    }
+}

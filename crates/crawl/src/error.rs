@@ -1,0 +1,79 @@
+//! Errors of a crawl.
+
+use std::error::Error as StdError;
+
+/// What an observer, or another part that the embedder brings, failed with.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// Why a crawl cannot begin or go on. What was committed stands: the same crawl, begun again, goes on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A value of the [`Config`](crate::Config) cannot be used.
+    #[error("{field}: {what}")]
+    Config {
+        /// The field's name.
+        field: &'static str,
+        /// What is wrong with it, and what is allowed.
+        what: String,
+    },
+    /// The data directory.
+    #[error(transparent)]
+    Data(#[from] hapax_data::Error),
+    /// The commit thread panicked: a defect of this crate.
+    #[error("the commit thread panicked: a defect of this program, please report it")]
+    Panicked,
+    /// The observer or the sink failed; the crawl was stopped.
+    #[error("the observer failed")]
+    Observer(#[source] BoxError),
+    /// The observer or the sink panicked; the crawl was stopped.
+    #[error("the observer panicked: {0}")]
+    ObserverPanicked(String),
+}
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn config(field: &'static str, what: impl Into<String>) -> Self {
+        Self::Config { field, what: what.into() }
+    }
+
+    pub(crate) fn damaged(what: impl Into<String>) -> Self {
+        hapax_data::Error::Damaged(what.into()).into()
+    }
+
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        hapax_data::Error::Invalid(what.into()).into()
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+impl From<hapax_dedup::Error> for Error {
+    fn from(error: hapax_dedup::Error) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+impl From<hapax_frontier::Error> for Error {
+    fn from(error: hapax_frontier::Error) -> Self {
+        Self::Data(error.into())
+    }
+}
+
+impl From<hapax_index::Error> for Error {
+    fn from(error: hapax_index::Error) -> Self {
+        Self::Data(error.into())
+    }
+}

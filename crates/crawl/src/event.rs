@@ -1,0 +1,195 @@
+//! What a crawl tells an observer.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::SystemTime;
+
+use hapax_data::{Discarded, PageCounts, Skipped};
+use hapax_extract::Document;
+use hapax_fetch::Response;
+use serde::{Serialize, Serializer};
+use url::Url;
+
+use crate::error::{BoxError, Error, Result};
+use crate::page::PageWork;
+
+/// A page, on its way through the decision.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    work: &'a PageWork,
+}
+
+impl<'a> Page<'a> {
+    pub(crate) const fn of(work: &'a PageWork) -> Self {
+        Self { work }
+    }
+
+    /// Its URL in normal form.
+    pub const fn url(&self) -> &'a Url {
+        &self.work.url
+    }
+
+    /// The URL that answered, which may be another spelling.
+    pub const fn final_url(&self) -> &'a Url {
+        &self.work.response.url
+    }
+
+    /// Links from a seed to it; 0 for stored pages.
+    pub fn depth(&self) -> u16 {
+        self.work.lease.as_ref().map_or(0, |lease| lease.entry.depth)
+    }
+
+    /// Status, headers and body.
+    pub const fn response(&self) -> &'a Response {
+        &self.work.response
+    }
+
+    /// Title, language, links and what else the page says of itself. Its text is [`text`](Self::text).
+    pub const fn document(&self) -> &'a Document {
+        &self.work.document
+    }
+
+    /// The text without boilerplate, title first: what was compared.
+    pub fn text(&self) -> &'a str {
+        &self.work.evidence.basis.text
+    }
+
+    /// When it was fetched.
+    pub const fn time(&self) -> SystemTime {
+        self.work.time
+    }
+
+    /// Its fingerprint.
+    pub const fn fingerprint(&self) -> hapax_dedup::Fingerprint {
+        self.work.evidence.fingerprint
+    }
+}
+
+/// What is serialised of a page, for streams of events: no body and no text.
+#[derive(Serialize)]
+struct Head<'a> {
+    url: &'a str,
+    final_url: &'a str,
+    depth: u16,
+    status: u16,
+    title: &'a str,
+    language: &'a str,
+    fingerprint: String,
+    fetched: String,
+}
+
+impl Serialize for Page<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let document = self.document();
+        Head {
+            url: self.url().as_str(),
+            final_url: self.final_url().as_str(),
+            depth: self.depth(),
+            status: self.response().status,
+            title: &document.title,
+            language: document.language,
+            fingerprint: self.fingerprint().to_string(),
+            fetched: hapax_warc::format_time(self.time()),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The version of the serialised events.
+pub const EVENT_VERSION: u32 = 1;
+
+/// What happens in a crawl. It is told on the commit thread, after the decision and before it is durable: after
+/// a crash, what was told since the last [`Committed`](Self::Committed) is decided and told once more.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The stores are open and take what the configuration asks for. Nothing was requested yet.
+    Begun,
+    /// A page is kept.
+    Kept {
+        /// The page.
+        page: Page<'a>,
+        /// Its number in the store.
+        id: u64,
+    },
+    /// A page is a duplicate.
+    Discarded {
+        /// The page.
+        page: Page<'a>,
+        /// Its line in the log, with the evidence.
+        line: &'a Discarded,
+    },
+    /// A page that was kept is a duplicate of a better one from here on: that one was told before.
+    Replaced {
+        /// Its line in the log.
+        line: &'a Discarded,
+    },
+    /// A URL was not fetched, or its page not used.
+    Skipped {
+        /// Its line in the log.
+        line: &'a Skipped,
+    },
+    /// All that was told before is durable.
+    Committed {
+        /// All pages so far, earlier runs included.
+        pages: &'a PageCounts,
+    },
+}
+
+/// What an observer returns: nothing, or a result. An error stops the crawl.
+pub trait Observed {
+    /// As a result.
+    ///
+    /// # Errors
+    /// The observer's own.
+    fn into_result(self) -> std::result::Result<(), BoxError>;
+}
+
+impl Observed for () {
+    fn into_result(self) -> std::result::Result<(), BoxError> {
+        Ok(())
+    }
+}
+
+impl<E: Into<BoxError>> Observed for std::result::Result<(), E> {
+    fn into_result(self) -> std::result::Result<(), BoxError> {
+        self.map_err(Into::into)
+    }
+}
+
+type Told = dyn FnMut(&Event<'_>) -> std::result::Result<(), BoxError> + Send;
+
+/// Who is told of events.
+#[derive(Default)]
+pub(crate) struct Observer(Option<Box<Told>>);
+
+impl std::fmt::Debug for Observer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Observer").field(&self.0.is_some()).finish()
+    }
+}
+
+impl Observer {
+    pub(crate) fn new<O: Observed>(mut told: impl FnMut(&Event<'_>) -> O + Send + 'static) -> Self {
+        Self(Some(Box::new(move |event| told(event).into_result())))
+    }
+
+    pub(crate) fn tell(&mut self, event: &Event<'_>) -> Result<()> {
+        let Some(told) = &mut self.0 else { return Ok(()) };
+        match catch_unwind(AssertUnwindSafe(|| told(event))) {
+            Ok(told) => told.map_err(Error::Observer),
+            Err(panic) => {
+                // It may have left a half of its work: it is not asked again.
+                self.0 = None;
+                Err(Error::ObserverPanicked(told_by_panic(&*panic)))
+            }
+        }
+    }
+}
+
+/// The message of a panic.
+pub(crate) fn told_by_panic(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "no message".to_owned())
+}

@@ -1,0 +1,589 @@
+//! One lease: address, robots, request, extraction; the answer goes to the commit thread.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
+
+use hapax_data::SkipReason;
+use hapax_extract::Recipe;
+use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
+use hapax_frontier::{EntryKind, Fault, Frontier, Lease};
+use hapax_url::{UrlLimits, normalize};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use url::Url;
+
+use super::answer::{Answer, is_failure};
+use super::backoff::backoff;
+use super::feeds::{Claim, Feeds};
+use super::lanes::Place;
+use super::page::{PageWork, Unread, is_wanted};
+use super::reach::Fetch;
+use super::received::Received;
+use super::robots::{HostRule, HostRules, Source, USUAL_SITEMAP};
+use super::rules::{Rules, names_host};
+use super::stats::{Budget, Stats};
+use super::weight;
+use super::weight::ROOM_KIB;
+use crate::config::Patience;
+use hapax_data::Forgotten;
+
+/// What a lease came to.
+#[derive(Debug)]
+pub(super) enum Message {
+    Page(Box<PageWork>),
+    Sitemap {
+        lease: Lease,
+        sitemap: Sitemap,
+        /// Its room among what waits for the commit thread.
+        room: Option<OwnedSemaphorePermit>,
+    },
+    Redirect {
+        lease: Lease,
+        target: Url,
+        /// For good: 301 or 308.
+        moved: bool,
+    },
+    /// It is not there: 404 or 410.
+    Gone {
+        lease: Lease,
+        status: u16,
+    },
+    /// The host says that this URL is the same as another one.
+    Clean {
+        lease: Lease,
+        target: Url,
+    },
+    /// Another crawl found it to be a duplicate.
+    Claimed {
+        lease: Lease,
+        claim: Claim,
+    },
+    /// A robots.txt names a sitemap outside of the crawl.
+    SitemapElsewhere(Url),
+    /// It is still what was fetched before.
+    Unchanged {
+        lease: Lease,
+        response: Box<Response>,
+        time: SystemTime,
+    },
+    Skip {
+        lease: Lease,
+        reason: SkipReason,
+        detail: String,
+    },
+    /// What came is no page; how many bytes of a body were read, if there was one.
+    Unread {
+        lease: Lease,
+        why: Unread,
+        bytes: Option<u64>,
+    },
+    /// Nothing to say about it.
+    Quiet {
+        lease: Lease,
+    },
+    /// Given up for this run, tried again in the next.
+    Defer {
+        lease: Lease,
+        reason: SkipReason,
+        detail: String,
+        fault: Fault,
+    },
+    /// The lease went back to its queue; the URL of a host that was given up by that.
+    Again {
+        down: Option<Url>,
+    },
+}
+
+/// A larger page counts among those of its kind from when it is read until it is committed.
+const LARGE_PAGE: usize = 1 << 20;
+/// Tries of a request that failed in passing.
+const MAX_ATTEMPTS: u8 = 2;
+/// Redirects in a row to other spellings of one address.
+const MAX_SPELLINGS: u8 = 3;
+/// What could be the last page of a budget is waited for in steps of this.
+const BUDGET_WAIT: Duration = Duration::from_millis(50);
+/// What found no place among our own large bodies is asked for again after this.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+/// What is said of the page that was one too many.
+const GIVEN_UP: &str = "; the host is given up for this run";
+/// Under this name the frontier remembers by what a stored copy is known.
+pub(super) const VALIDATORS: &str = "validators";
+/// Bytes of each of them.
+const MAX_VALIDATOR: usize = 256;
+
+/// What all fetch tasks share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) fetch: Arc<dyn Fetch>,
+    /// The same, where it is the built-in one: answers of before a kill are restored within its budgets.
+    pub(super) http: Option<Arc<Fetcher>>,
+    pub(super) frontier: Arc<dyn Frontier>,
+    pub(super) stats: Arc<Stats>,
+    pub(super) agent: String,
+    pub(super) page_limits: hapax_extract::Limits,
+    pub(super) sitemap_limits: SitemapLimits,
+    pub(super) url_limits: UrlLimits,
+    pub(super) recipe: Recipe,
+    pub(super) ignore_robots: Vec<String>,
+    pub(super) delay: Duration,
+    pub(super) patience: Patience,
+    pub(super) retry_wait: Duration,
+    pub(super) rules: HostRules,
+    /// What was queued under other rules is held against these.
+    pub(super) taken: Rules,
+    pub(super) feeds: Arc<Feeds>,
+    pub(super) forgotten: Arc<Forgotten>,
+    /// Not where others may get the lease after a kill.
+    pub(super) received: Option<Arc<Received>>,
+    pub(super) sitemaps: bool,
+    pub(super) cookies: bool,
+    pub(super) links_only: bool,
+    pub(super) recrawl: bool,
+    pub(super) max_pages_per_host: u64,
+    /// Extraction runs on this many threads at a time.
+    pub(super) extractors: Arc<Semaphore>,
+    /// KiB of pages that may wait for the commit thread.
+    pub(super) room: Arc<Semaphore>,
+    /// Large pages among those: one thread is left for the others, if there are two.
+    pub(super) large: Arc<Semaphore>,
+    /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.
+    pub(super) trees: Arc<Semaphore>,
+    pub(super) trees_kib: u32,
+    /// And so many KiB of others are read.
+    pub(super) small_trees: Arc<Semaphore>,
+    pub(super) small_trees_kib: u32,
+}
+
+/// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
+/// where a defect of ours panics.
+pub(super) async fn work_or_say(
+    shared: Arc<Shared>,
+    lease: Lease,
+    answers: mpsc::Sender<Message>,
+    place: Place,
+) {
+    let (copy, host) = (lease.clone(), lease.host.clone());
+    let (again, stats) = (answers.clone(), Arc::clone(&shared));
+    if caught(work(shared, lease, answers, place)).await.is_none() {
+        stats.frontier.free(&copy, Duration::ZERO, Instant::now());
+        if copy.entry.kind == EntryKind::Page {
+            stats.stats.release(&host);
+        }
+        let detail = "a defect of this program, please report it".to_owned();
+        let _ =
+            again.send(Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }).await;
+    }
+}
+
+/// What a future comes to; `None` if it panicked.
+async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|context| {
+        let polled = AssertUnwindSafe(|| work.as_mut().poll(context));
+        match std::panic::catch_unwind(polled) {
+            Ok(polled) => polled.map(Some),
+            Err(_) => Poll::Ready(None),
+        }
+    })
+    .await
+}
+
+async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>, mut place: Place) {
+    let host = lease.host.clone();
+    let message = match within_budget(&shared, lease) {
+        Ok(lease) if lease.entry.kind == EntryKind::Page => {
+            let message = attempt(&shared, lease, &mut place).await;
+            // A page is released when it is counted.
+            if !matches!(message, Message::Page(_) | Message::Unread { .. }) {
+                shared.stats.release(&host);
+            }
+            message
+        }
+        Ok(lease) => attempt(&shared, lease, &mut place).await,
+        Err(message) => *message,
+    };
+    // The receiver outlives all tasks but when the process ends.
+    for map in shared.rules.elsewhere() {
+        let _ = answers.send(Message::SitemapElsewhere(map)).await;
+    }
+    let _ = answers.send(message).await;
+}
+
+/// Whether the host's budget has a page left.
+fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
+    if lease.entry.kind != EntryKind::Page {
+        return Ok(lease);
+    }
+    match shared.stats.reserve(&lease.host, shared.max_pages_per_host) {
+        Budget::Left => Ok(lease),
+        Budget::Perhaps => {
+            shared.frontier.put_back(lease, BUDGET_WAIT, Instant::now());
+            Err(Box::new(Message::Again { down: None }))
+        }
+        Budget::Spent => {
+            shared.frontier.free_unasked(&lease, Instant::now());
+            let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
+            Err(Box::new(Message::Skip { lease, reason: SkipReason::Budget, detail }))
+        }
+    }
+}
+
+async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Message {
+    let url = lease.entry.url.clone();
+    if shared.forgotten.holds(url.as_str(), &lease.host) {
+        shared.frontier.free_unasked(&lease, Instant::now());
+        return Message::Skip { lease, reason: SkipReason::Forgotten, detail: String::new() };
+    }
+    // What was queued by other rules. Where seeds have moved to may be another worker's scope.
+    let depth = lease.entry.depth;
+    if lease.entry.kind == EntryKind::Page
+        && let Some(Err(refusal)) = shared.taken.admit(&url, depth)
+        && (depth > 0 || refusal.reason == SkipReason::Exclude)
+    {
+        shared.frontier.free_unasked(&lease, Instant::now());
+        return Message::Skip { lease, reason: refusal.reason, detail: refusal.detail };
+    }
+    match place.server(shared.fetch.address(&url)).await {
+        Ok(Some(ip)) if !lease.has_address => {
+            if !shared.frontier.set_address(&lease, ip, Instant::now()) {
+                shared.frontier.put_back(lease, Duration::ZERO, Instant::now());
+                return Message::Again { down: None };
+            }
+        }
+        Ok(_) => {}
+        Err(error) => return failed(shared, lease, Instant::now(), &error),
+    }
+    if let Err((message, source)) = ask_robots(shared, &lease, place).await {
+        // Whoever asked for robots.txt has asked its host and its address.
+        let free = || match source {
+            Source::Lease => shared.frontier.free(&lease, Duration::ZERO, Instant::now()),
+            _ => shared.frontier.free_unasked(&lease, Instant::now()),
+        };
+        let lease = || lease.clone();
+        return match message {
+            Refusal::Wait => {
+                shared.frontier.put_back(lease(), Duration::ZERO, Instant::now());
+                Message::Again { down: None }
+            }
+            Refusal::Skip(reason, detail) => {
+                free();
+                Message::Skip { lease: lease(), reason, detail }
+            }
+            Refusal::Defer(reason, detail, fault) => {
+                Message::Defer { lease: lease(), reason, detail, fault }
+            }
+            Refusal::Clean(target) => {
+                free();
+                Message::Clean { lease: lease(), target }
+            }
+        };
+    }
+    if lease.entry.kind == EntryKind::Page
+        && let Some(claim) = shared.feeds.claim(&*shared.frontier, &url)
+        && shared.feeds.is_followed(&claim, &url)
+    {
+        return Message::Claimed { lease, claim };
+    }
+    if let (Some(received), Some(http)) = (&shared.received, &shared.http)
+        && let Some(answer) = received.take(&lease.entry, http).await
+    {
+        return answered(shared, lease, answer).await;
+    }
+    let known =
+        if shared.recrawl { validators(&*shared.frontier, &url) } else { Validators::default() };
+    let started = Instant::now();
+    // A sitemap comes under any type.
+    let page = lease.entry.kind != EntryKind::Sitemap;
+    let wanted = move |kind: &str| !page || is_wanted(kind);
+    let mut at = url.clone();
+    let mut hops = 0;
+    let response = loop {
+        let answer = place.server(shared.fetch.get(&at, &known, &wanted));
+        let response = match answer.await {
+            Ok(response) => response,
+            Err(error) => return failed(shared, lease, started, &error),
+        };
+        shared.frontier.address_answered(&lease);
+        shared.stats.response(response.raw.len(), page);
+        // Another spelling of the same address, or the same after it has set a cookie: nobody else
+        // will follow that, for the normal form is known.
+        let spelling = response.redirect().filter(|to| {
+            page && hops < MAX_SPELLINGS
+                && (*to != at || shared.cookies)
+                && normalize(to, &shared.url_limits).is_ok_and(|to| to == url)
+        });
+        let Some(to) = spelling else { break response };
+        // The rules may tell spellings apart.
+        if !place.server(allows(shared, &lease, &to)).await {
+            break response;
+        }
+        (at, hops) = (to, hops + 1);
+        let asks = !names_host(&shared.ignore_robots, &at);
+        let pause = if asks { shared.rules.pause(shared, &lease).await } else { shared.delay };
+        place.server(tokio::time::sleep(pause)).await;
+    };
+    let answer = Answer {
+        // Without what it waited for others here.
+        took: response.took,
+        response,
+        time: SystemTime::now(),
+        asked_if_changed: known != Validators::default(),
+    };
+    if let Some(received) = &shared.received {
+        received.keep(&lease.entry, &answer).await;
+    }
+    answered(shared, lease, answer).await
+}
+
+/// A request that gave no response.
+fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Error) -> Message {
+    if error.is_ours() {
+        shared.frontier.put_back(lease, BUSY_WAIT, Instant::now());
+        return Message::Again { down: None };
+    }
+    match error.kind() {
+        Kind::Connect | Kind::Timeout => {
+            shared.frontier.address_silent(&lease, asked, Instant::now());
+        }
+        Kind::TooLarge | Kind::Bomb | Kind::Encoding | Kind::Tls | Kind::Protocol => {
+            shared.frontier.address_answered(&lease);
+        }
+        _ => {}
+    }
+    if error.is_transient() {
+        if lease.attempts < MAX_ATTEMPTS {
+            return retry(shared, lease, None, true);
+        }
+        let (reason, detail) = (error.kind().into(), error.to_string());
+        return Message::Defer { lease, reason, detail, fault: Fault::Failure };
+    }
+    let mut detail = error.to_string();
+    match error.kind() {
+        // So it is with all pages of the host.
+        Kind::Tls if shared.frontier.free_failed(&lease, Instant::now()) => {
+            detail.push_str(GIVEN_UP);
+        }
+        Kind::Tls => {}
+        // Judged before anybody was dialled.
+        Kind::PrivateAddress | Kind::BadPort => {
+            shared.frontier.free_unasked(&lease, Instant::now());
+        }
+        _ => shared.frontier.free(&lease, asked.elapsed(), Instant::now()),
+    }
+    Message::Skip { lease, reason: error.kind().into(), detail }
+}
+
+async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message {
+    let Answer { response, time, took, asked_if_changed } = answer;
+    let status = response.status;
+    if is_failure(status) {
+        let wait = response.retry_after(SystemTime::now());
+        if let Some(wait) = wait.filter(|wait| *wait > shared.patience.max_retry_after) {
+            let detail = format!("status {status}: wait {} s", wait.as_secs());
+            // Who says it of a few pages in a row says it of the host.
+            return Message::Defer {
+                lease,
+                reason: SkipReason::RetryAfter,
+                detail,
+                fault: Fault::Closed,
+            };
+        }
+        if lease.attempts < MAX_ATTEMPTS {
+            // Of one page that is broken the host is not: it counts once, however often it is tried.
+            let first = lease.attempts == 0;
+            return retry(shared, lease, wait, status != 429 && first);
+        }
+        // It may be well at the next run.
+        let detail = format!("status {status}");
+        let (reason, fault) = match status {
+            // The host is still not content, after pauses as long as it asked for.
+            429 => (SkipReason::Http4xx, Fault::Failure),
+            _ => (SkipReason::Http5xx, Fault::None),
+        };
+        return Message::Defer { lease, reason, detail, fault };
+    }
+    if status == 304 && asked_if_changed {
+        return Message::Unchanged { lease, response: Box::new(response), time };
+    }
+    shared.frontier.free(&lease, took, Instant::now());
+    if let Some(target) = response.redirect() {
+        return Message::Redirect { lease, target, moved: matches!(status, 301 | 308) };
+    }
+    let reason = match status {
+        200 | 203 => return read(shared, lease, response, time).await,
+        // Nobody named the usual place of a sitemap, and a probe should find nothing.
+        400..=499
+            if lease.entry.kind == EntryKind::Probe
+                || lease.entry.kind == EntryKind::Sitemap
+                    && lease.entry.url.path() == USUAL_SITEMAP =>
+        {
+            return Message::Quiet { lease };
+        }
+        404 | 410 => return Message::Gone { lease, status },
+        400..=499 => SkipReason::Http4xx,
+        _ => SkipReason::HttpOther,
+    };
+    let nowhere =
+        if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
+    Message::Skip { lease, reason, detail: format!("status {status}{nowhere}") }
+}
+
+/// Text to a document, on a thread of its own.
+async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
+    let length = response.body.len();
+    // What is large waits among its own kind: pages of the usual size go past it.
+    let (mut tree, mut large, mut small) = (None, None, None);
+    if length > LARGE_PAGE {
+        let all = shared.trees_kib;
+        tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, all)).await.ok();
+        large = Arc::clone(&shared.large).acquire_owned().await.ok();
+    } else {
+        let all = shared.small_trees_kib;
+        small = Arc::clone(&shared.small_trees).acquire_many_owned(kib(length, all)).await.ok();
+    }
+    let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
+    let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
+    let shared = Arc::clone(shared);
+    let read = tokio::task::spawn_blocking(move || {
+        let url = lease.entry.url.clone();
+        if lease.entry.kind == EntryKind::Sitemap {
+            let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
+            return (Message::Sitemap { lease, sitemap, room: None }, extractor.ok());
+        }
+        let again = lease.clone();
+        let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
+        let with_text = !shared.links_only;
+        let (recipe, limits) = (shared.recipe, &shared.page_limits);
+        let message =
+            match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
+                Ok(mut page) => {
+                    page._tree = tree;
+                    Message::Page(Box::new(page))
+                }
+                Err(why) => Message::Unread { lease: again, why, bytes },
+            };
+        drop((large, small));
+        (message, extractor.ok())
+    })
+    .await;
+    let (mut message, _extractor) = read.unwrap_or_else(|error| {
+        let detail = error.to_string();
+        (Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }, None)
+    });
+    // Nothing more is read while what was read finds no room: beyond it there is one for each core.
+    let (bytes, place) = match &mut message {
+        // A large one has its place already, until it is committed.
+        Message::Page(page) if page._tree.is_some() => return message,
+        Message::Page(page) => (weight::of_page(page), &mut page._room),
+        Message::Sitemap { sitemap, room, .. } => (weight::of_sitemap(sitemap), room),
+        _ => return message,
+    };
+    *place = room.acquire_many_owned(kib(bytes, ROOM_KIB)).await.ok();
+    message
+}
+
+/// What stands for so many bytes in a semaphore of `most` KiB: what is larger takes all of it.
+fn kib(bytes: usize, most: u32) -> u32 {
+    u32::try_from(bytes >> 10).unwrap_or(u32::MAX).clamp(1, most)
+}
+
+fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {
+    let url = lease.entry.url.clone();
+    let wait = wait.unwrap_or_else(|| backoff(shared.retry_wait, lease.attempts, &url));
+    let down = shared.frontier.retry(lease, wait, failure, Instant::now());
+    Message::Again { down: down.then_some(url) }
+}
+
+enum Refusal {
+    Skip(SkipReason, String),
+    Defer(SkipReason, String, Fault),
+    Clean(Url),
+    /// Until the pause is over that the host asks for.
+    Wait,
+}
+
+/// Whether robots.txt of the lease's host allows another URL of it.
+async fn allows(shared: &Shared, lease: &Lease, url: &Url) -> bool {
+    if names_host(&shared.ignore_robots, url) {
+        return true;
+    }
+    match shared.rules.of(shared, lease).await.0 {
+        HostRule::Rules(rules) => rules.allows(url).0,
+        _ => false,
+    }
+}
+
+/// Whether the host's robots.txt lets the lease pass; if not, who asked for it.
+async fn ask_robots(
+    shared: &Shared,
+    lease: &Lease,
+    place: &mut Place,
+) -> Result<(), (Refusal, Source)> {
+    if names_host(&shared.ignore_robots, &lease.entry.url) {
+        return Ok(());
+    }
+    let (rule, source) = place.server(shared.rules.of(shared, lease)).await;
+    let passes = match rule {
+        HostRule::Rules(rules)
+            if source == Source::Other && rules.crawl_delay.is_some_and(|d| !d.is_zero()) =>
+        {
+            Err(Refusal::Wait)
+        }
+        HostRule::Rules(rules) => match rules.allows(&lease.entry.url) {
+            (true, _) => {
+                rules.clean(&lease.entry.url).map_or(Ok(()), |url| Err(Refusal::Clean(url)))
+            }
+            (false, line) => {
+                let line = line.map_or(String::new(), |line| format!("robots.txt, line {line}"));
+                Err(Refusal::Skip(SkipReason::Robots, line))
+            }
+        },
+        HostRule::Unreachable(why) => {
+            let fault = if source == Source::Lease { Fault::None } else { Fault::Unasked };
+            let why = format!("{why}; tried again at the next run");
+            Err(Refusal::Defer(SkipReason::RobotsUnreachable, why, fault))
+        }
+        HostRule::Refused => {
+            Err(Refusal::Skip(SkipReason::PrivateAddress, "not a public address".into()))
+        }
+        HostRule::TooSlow(delay) => Err(Refusal::Skip(
+            SkipReason::CrawlDelay,
+            format!("robots.txt asks for {} s between requests", delay.as_secs()),
+        )),
+    };
+    passes.map_err(|refusal| (refusal, source))
+}
+
+/// By what the stored copy of a URL is known.
+fn validators(frontier: &dyn Frontier, url: &Url) -> Validators {
+    let note = frontier.note_of(url.as_str(), VALIDATORS).ok().flatten().unwrap_or_default();
+    let note = String::from_utf8(note).unwrap_or_default();
+    let (etag, last_modified) = note.split_once('\n').unwrap_or_default();
+    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    Validators { etag: some(etag), last_modified: some(last_modified) }
+}
+
+/// The same, as it is remembered; `None` where the server gave none.
+pub(super) fn validators_note(response: &Response) -> Option<Vec<u8>> {
+    let value =
+        |name: &str| response.header(name).filter(|v| v.len() <= MAX_VALIDATOR).unwrap_or_default();
+    let (etag, last_modified) = (value("etag"), value("last-modified"));
+    let any = !etag.is_empty() || !last_modified.is_empty();
+    any.then(|| format!("{etag}\n{last_modified}").into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_and_a_result_is_not_touched() {
+        let panics = async |message: Option<&str>| {
+            tokio::task::yield_now().await;
+            message.unwrap().len()
+        };
+        assert_eq!(caught(panics(Some("four"))).await, Some(4));
+        assert_eq!(caught(panics(None)).await, None);
+    }
+}

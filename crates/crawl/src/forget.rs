@@ -1,0 +1,92 @@
+//! A page or a host that is to be forgotten: out of index and store, and never fetched again.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
+use hapax_url::host_key;
+use url::Url;
+
+use super::commit::Committer;
+use super::decided::now;
+use hapax_data::{Action, Decision, Row, Rows, Texts};
+
+/// So many pages are forgotten between two commits.
+const FORGOTTEN_AT_A_TIME: usize = 1000;
+
+impl Committer {
+    /// Removes a page or a host's pages; where other copies of a page were discarded, the best of
+    /// them takes its place. Returns how many pages were removed.
+    pub(super) fn forget_wanted(
+        &mut self,
+        rows: &Rows,
+        texts: &Texts,
+        url_or_host: &str,
+        by: DecidedBy,
+    ) -> Result<u64> {
+        let decision = |action| Decision {
+            time: now(),
+            action,
+            id: None,
+            url: url_or_host.to_owned(),
+            of: None,
+            new_id: None,
+            old_id: None,
+            by,
+        };
+        let is_url = url_or_host.contains("://");
+        // Said first: no copy that is forgotten too may take a place.
+        self.decide(&decision(if is_url { Action::Forget } else { Action::ForgetHost }))?;
+        let mut ids = Vec::new();
+        if is_url {
+            ids.extend(self.store.id_of(url_or_host.as_bytes())?);
+        } else {
+            for record in self.store.snapshot().records() {
+                let record = record?;
+                let url =
+                    std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
+                let forgotten = |url: Url| self.decisions.forgotten("", &host_key(&url));
+                if url.is_some_and(forgotten) {
+                    ids.push(record.id);
+                }
+            }
+        }
+        let wanted: HashSet<u64> = ids.iter().copied().collect();
+        let mut copies: HashMap<u64, Vec<Row>> = HashMap::new();
+        for row in rows.discarded() {
+            let of = rows.kept_for(row).0;
+            if wanted.contains(&of) {
+                copies.entry(of).or_default().push(*row);
+            }
+        }
+        let mut removed = 0;
+        for (done, id) in ids.into_iter().enumerate() {
+            let Some(record) = self.store.record(id)? else { continue };
+            removed += 1;
+            let name = String::from_utf8_lossy(&record.key);
+            self.tell_forgotten(&name)?;
+            let bytes = texts.page(id).map_or(0, |page| page.bytes);
+            let copies = copies.remove(&id).unwrap_or_default();
+            if record.of.is_none()
+                && record.tokens > 0
+                && self.best_copy_instead(rows, texts, copies, (&name, by))?
+            {
+                // It is a discarded page now, under a new number and with a row of its own.
+                if let Some(own) = self.store.id_of(&record.key)? {
+                    let kind = self.kind_of(own)?.unwrap_or(DuplicateKind::Near);
+                    self.store.delete(own)?;
+                    self.count(kind, -1, bytes);
+                    self.end_row(own, &name)?;
+                }
+                continue;
+            }
+            self.uncount(rows, &record, &name)?;
+            self.forget(id)?;
+            if done % FORGOTTEN_AT_A_TIME == FORGOTTEN_AT_A_TIME - 1 {
+                self.commit_as_it_is()?;
+            }
+        }
+        Ok(removed)
+    }
+}

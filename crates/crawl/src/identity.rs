@@ -1,0 +1,124 @@
+//! By which rules a crawl refused URLs, remembered so that wider ones take them in.
+
+use hapax_data::SkipReason;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+
+/// The version of what is remembered.
+const VERSION: u32 = 1;
+
+/// The rules of a run, as the frontier remembers them. What a version before remembered in another form is
+/// taken for other rules.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RulesIdentity {
+    version: u32,
+    links: Links,
+    ignore_robots: Vec<String>,
+    max_pages_per_host: Option<u64>,
+    max_body: usize,
+    allow_private: Vec<String>,
+}
+
+/// Scope, depth and patterns, and the seeds they hold for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Links {
+    scope: String,
+    max_depth: Option<u16>,
+    include: Vec<String>,
+    exclude: Vec<String>,
+    seeds: usize,
+}
+
+/// What [`Links`] refuse.
+const BY_LINKS: [SkipReason; 4] =
+    [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
+/// All that some rule of a run refuses, and wider ones take in.
+const ALL: [SkipReason; 8] = [
+    SkipReason::Scope,
+    SkipReason::Depth,
+    SkipReason::Include,
+    SkipReason::Exclude,
+    SkipReason::Robots,
+    SkipReason::Budget,
+    SkipReason::TooLarge,
+    SkipReason::PrivateAddress,
+];
+
+/// Whether wider rules may take in what was refused for this reason.
+pub(crate) fn is_of_rules(reason: SkipReason) -> bool {
+    ALL.contains(&reason)
+}
+
+/// Whether a link was refused, before it was queued.
+pub(crate) fn is_of_links(reason: SkipReason) -> bool {
+    BY_LINKS.contains(&reason)
+}
+
+impl RulesIdentity {
+    pub(crate) fn of(config: &Config, seeds: usize) -> Self {
+        let scope = &config.scope;
+        Self {
+            version: VERSION,
+            links: Links {
+                scope: scope.kind.name().to_owned(),
+                max_depth: scope.max_depth,
+                include: scope.include.clone(),
+                exclude: scope.exclude.clone(),
+                seeds,
+            },
+            ignore_robots: config.requests.ignore_robots.clone(),
+            max_pages_per_host: config.max_pages_per_host,
+            max_body: config.requests.limits.max_body,
+            allow_private: config.requests.guard.allow.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// As it is remembered.
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The reasons for which something was refused by the rules of before, and may be taken in now.
+    pub(crate) fn changed_since(&self, before: &str) -> Vec<SkipReason> {
+        let Ok(before) = serde_json::from_str::<Self>(before) else { return ALL.to_vec() };
+        let mut changed = Vec::new();
+        if self.links != before.links {
+            changed.extend(BY_LINKS);
+        }
+        for (reason, is_other) in [
+            (SkipReason::Robots, self.ignore_robots != before.ignore_robots),
+            (SkipReason::Budget, self.max_pages_per_host != before.max_pages_per_host),
+            (SkipReason::TooLarge, self.max_body != before.max_body),
+            (SkipReason::PrivateAddress, self.allow_private != before.allow_private),
+        ] {
+            changed.extend(is_other.then_some(reason));
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_taken_in_is_what_a_changed_rule_has_refused() {
+        let identity = |change: fn(&mut Config)| {
+            let mut config = Config::default();
+            change(&mut config);
+            RulesIdentity::of(&config, 1)
+        };
+        let before = identity(|_| {}).to_text();
+        assert_eq!(identity(|_| {}).changed_since(&before), []);
+        let wider = identity(|config| config.scope.max_depth = Some(3));
+        assert_eq!(wider.changed_since(&before), BY_LINKS);
+        let wider = identity(|config| config.requests.limits.max_body = 1);
+        assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge]);
+        assert_eq!(
+            wider.changed_since("Some(Host) None [] [] 1\nNone"),
+            ALL,
+            "of a version before"
+        );
+    }
+}

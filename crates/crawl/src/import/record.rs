@@ -1,0 +1,219 @@
+//! What the records of an archive are: pages, or the reason why they are none.
+
+use std::io::{self, Read, Seek};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use hapax_data::{MAX_RECORD, SkipReason};
+use hapax_fetch::{Limits, Response, decode_bytes_within};
+use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_time};
+use url::Url;
+
+use crate::offline::StoredPage;
+
+/// What a record may have beside a body: its head, and the sizes of chunks.
+const RECORD_ROOM: u64 = 1 << 20;
+/// Characters that are told of an address that is none.
+const MAX_TARGET: usize = 2048;
+
+/// What an archive is read from.
+pub trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Bytes of a record that is read.
+fn most(limits: &Limits) -> u64 {
+    (limits.max_body as u64).saturating_add(RECORD_ROOM).min(MAX_RECORD)
+}
+
+/// The records of an archive: those before a damage, the damage, and those behind it.
+pub struct Records {
+    reader: Reader<Box<dyn ReadSeek>>,
+    damaged: bool,
+    ended: bool,
+}
+
+impl std::fmt::Debug for Records {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Records").field("ended", &self.ended).finish_non_exhaustive()
+    }
+}
+
+impl Records {
+    /// The records of an archive from the first one on; of those with a body beyond the limits the head alone.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn open(input: Box<dyn ReadSeek>, limits: &Limits) -> io::Result<Self> {
+        Ok(Self { reader: Reader::new(input, most(limits))?, damaged: false, ended: false })
+    }
+}
+
+impl Iterator for Records {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if std::mem::take(&mut self.damaged) {
+            match self.reader.resync() {
+                Ok(found) => self.ended = !found,
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        if self.ended {
+            return None;
+        }
+        let next = self.reader.next_record().transpose()?;
+        self.damaged = next.is_err();
+        Some(next)
+    }
+}
+
+/// A record that is of no page that can be used.
+#[derive(Debug)]
+pub struct Refused {
+    /// Its address, as far as it has one.
+    pub url: String,
+    /// Why.
+    pub reason: SkipReason,
+    /// In words.
+    pub detail: String,
+}
+
+impl Refused {
+    pub(crate) fn new(url: &Url, reason: SkipReason, detail: impl Into<String>) -> Self {
+        Self { url: url.to_string(), reason, detail: detail.into() }
+    }
+}
+
+/// Whether a record holds what a server sent for an address.
+pub fn holds_payload(record: &Record) -> bool {
+    match record.header("warc-type") {
+        // Some tools store a page without its HTTP headers, as a resource.
+        Some("response" | "resource") => true,
+        // Our own hold the whole response of a near-duplicate.
+        Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
+        _ => false,
+    }
+}
+
+/// The address of the page that a record is about.
+pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
+    let target = record.header("warc-target-uri").unwrap_or_default();
+    // Some writers put the address in angle brackets.
+    let target = target.trim_matches(['<', '>']);
+    let Ok(url) = Url::parse(target) else {
+        let url = target.chars().take(MAX_TARGET).collect();
+        let detail = "the record names no address that can be read".to_owned();
+        return Err(Refused { url, reason: SkipReason::Protocol, detail });
+    };
+    if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
+        // Look-ups of names, the archiver's own logs.
+        return Err(Refused::new(&url, SkipReason::Protocol, "the record is of no page"));
+    }
+    if url.path() == "/robots.txt" {
+        // Other crawlers archive it with the pages.
+        return Err(Refused::new(&url, SkipReason::ContentType, "rules for robots, no page"));
+    }
+    Ok(url)
+}
+
+/// When a record was made.
+pub(crate) fn time(record: &Record) -> SystemTime {
+    let time = record.header("warc-date").and_then(parse_time);
+    time.unwrap_or_else(SystemTime::now)
+}
+
+/// The page of a record that [holds a payload](holds_payload).
+///
+/// # Errors
+/// Why it is none.
+pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
+    let url = target(&record)?;
+    let refused = |reason, detail| Err(Refused::new(&url, reason, detail));
+    // Its block was not read.
+    let length = record.header("content-length").and_then(|l| l.parse::<u64>().ok());
+    if let Some(length) = length.filter(|length| *length > most(limits)) {
+        return refused(SkipReason::TooLarge, format!("a record of {length} bytes"));
+    }
+    let max_body = limits.max_body;
+    let too_large = || format!("over {max_body} bytes");
+    let time = time(&record);
+    let resource = record.header("warc-type") == Some("resource");
+    let content_type = record.header("content-type").unwrap_or_default().to_owned();
+    let block = Bytes::from(record.block);
+    if resource {
+        if block.len() > max_body {
+            return refused(SkipReason::TooLarge, too_large());
+        }
+        let response = of_resource(&url, &content_type, block);
+        return Ok(StoredPage { url, response, time, title: None });
+    }
+    let Some((status, headers, raw)) = http_parts(&block) else {
+        return refused(SkipReason::Protocol, "the record holds no HTTP response".to_owned());
+    };
+    // A part of the block, not a copy.
+    let raw = block.slice(block.len().saturating_sub(raw.len())..);
+    if status != 200 {
+        return refused(SkipReason::HttpOther, format!("status {status}"));
+    }
+    let header = |name: &str| {
+        let (_, value) = headers.iter().find(|(header, _)| header == name)?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    };
+    let raw = match header("transfer-encoding").is_some_and(|t| t.contains("chunked")) {
+        true => dechunk(&raw).map_or(raw, Bytes::from),
+        false => raw,
+    };
+    if raw.len() > max_body {
+        return refused(SkipReason::TooLarge, too_large());
+    }
+    let encoding = header("content-encoding").unwrap_or_default();
+    let body = match decode_bytes_within(&raw, &encoding, limits) {
+        Ok(body) => body,
+        Err(error) => return refused(error.kind().into(), error.to_string()),
+    };
+    let mut response = Response::stored(url.clone(), status, headers, raw);
+    response.body = body;
+    Ok(StoredPage { url, response, time, title: None })
+}
+
+/// A response for a page that never had one.
+pub fn of_resource(url: &Url, content_type: &str, body: impl Into<Bytes>) -> Response {
+    let body = body.into();
+    let headers = vec![
+        ("content-type".to_owned(), content_type.as_bytes().to_vec()),
+        ("content-length".to_owned(), body.len().to_string().into_bytes()),
+    ];
+    Response::stored(url.clone(), 200, headers, body)
+}
+
+/// Undoes chunked transfer coding, which some crawlers leave in their records.
+fn dechunk(mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = rest.iter().position(|&b| b == b'\n')?;
+        let line = std::str::from_utf8(rest.get(..end)?).ok()?;
+        let size = usize::from_str_radix(line.split(';').next()?.trim(), 16).ok()?;
+        rest = rest.get(end + 1..)?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(rest.get(..size)?);
+        rest = rest.get(size..)?;
+        rest = rest.strip_prefix(b"\r\n").or_else(|| rest.strip_prefix(b"\n"))?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_joined_and_cut_ones_refused() {
+        assert_eq!(dechunk(b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n").unwrap(), b"abcde");
+        assert_eq!(dechunk(b"3\r\nab"), None);
+        assert_eq!(dechunk(b"zz\r\n"), None);
+    }
+}

@@ -1,0 +1,82 @@
+//! Whether a data directory still has what the rest of it is held against: asked before anything is
+//! cut back to what was committed.
+
+use crate::error::Result;
+use hapax_frontier::{DiskFrontier, Frontier};
+
+use crate::error::Error;
+use hapax_data::DataDir;
+
+/// The dedup store is the first that a job makes: without it there is nothing else either.
+///
+/// # Errors
+/// It is gone, and others are there whose length only its commits know.
+pub(super) fn has_store(data: &DataDir) -> Result<()> {
+    if data.dedup().join("MANIFEST").exists() {
+        return Ok(());
+    }
+    let Some(left) = left_without_store(data.root()) else { return Ok(()) };
+    Err(Error::damaged(format!(
+        "dedup/ or its MANIFEST is missing, and {left} is there: put it back from a copy, or {}, or begin \
+             anew with --fresh",
+        again(data)
+    )))
+}
+
+/// What lies in a data directory that only a job with a dedup store can have written.
+pub fn left_without_store(root: &std::path::Path) -> Option<&'static str> {
+    let full = |name: &str| std::fs::metadata(root.join(name)).is_ok_and(|meta| meta.len() > 0);
+    // A user's own folder may have that name.
+    let is_ours = |name: &str| name.starts_with("pages-") && name.ends_with(".warc.gz");
+    let pages = || {
+        let files = std::fs::read_dir(root.join("pages")).into_iter().flatten().flatten();
+        files.into_iter().any(|file| file.file_name().to_str().is_some_and(is_ours))
+    };
+    let files = ["discarded.jsonl", "decisions.jsonl", "skipped.jsonl", "index/meta.json"];
+    files.into_iter().find(|name| full(name)).or_else(|| pages().then_some("pages/"))
+}
+
+/// Whether it is known up to where skipped.jsonl is committed: a crawl's frontier says it, which other
+/// jobs do not open; without one, the store does, unless a crawl was here whose frontier is gone.
+pub(super) fn knows_skipped(
+    data: &DataDir,
+    frontier: Option<&dyn Frontier>,
+    nothing_committed: bool,
+    has_seeds: bool,
+) -> Result<bool> {
+    if let Some(frontier) = frontier {
+        return Ok(nothing_committed || !frontier.payload()?.is_empty());
+    }
+    let folder = data.frontier();
+    Ok(!has_seeds && !DiskFrontier::is_there(&folder) && !folder.join("payload").exists())
+}
+
+/// Also a job that adds nothing to the index takes out of it what it discards.
+///
+/// # Errors
+/// It is gone, and held pages.
+pub(super) fn has_index(data: &DataDir, indexed: u64, fetched: u64) -> Result<()> {
+    match indexed {
+        0 if fetched > 0 => tracing::warn!(
+            "the index begins now: pages that were fetched without it are not in it; {}",
+            again(data)
+        ),
+        0 => {}
+        indexed => {
+            let end = if indexed == 1 { "" } else { "s" };
+            let again = again(data);
+            let what = format!(
+                "index/ is missing, which held {indexed} page{end}: put it back from a copy, or {again}"
+            );
+            return Err(Error::damaged(what));
+        }
+    }
+    Ok(())
+}
+
+fn again(data: &DataDir) -> String {
+    let data = data.root().display();
+    format!(
+        "`crawl pages {data}/pages/*.warc.gz --data NEW` makes a data directory of what was fetched"
+    )
+}

@@ -1,0 +1,277 @@
+//! What becomes of a page once its verdict is there: index, WARC, the line in the log.
+
+use std::time::SystemTime;
+
+use crate::error::Result;
+use hapax_data::Context;
+use hapax_data::DuplicateKind;
+use hapax_dedup::{Level, Neighbour};
+use hapax_frontier::Lease;
+use hapax_index::{Page, Searcher, StoredPage};
+use hapax_page::examples;
+use hapax_url::host_key;
+use hapax_warc::{Location, RecordKind, RefersTo, format_time};
+
+use super::commit::{Committer, place, round};
+use super::event::{Event, Page as Observed};
+use super::page::PageWork;
+use hapax_data::stored_text;
+use hapax_data::{Discarded, DiscardedOf};
+
+impl Committer {
+    pub(super) fn keep(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        time: &str,
+        location: Option<Location>,
+    ) -> Result<()> {
+        self.texts.insert(id, &page.evidence.basis.text);
+        let stored_at = location.as_ref().map(place).unwrap_or_default();
+        if let Some(location) = location {
+            self.kept.insert(id, (location, page.time));
+        }
+        if self.indexes {
+            self.add_to_index(&Page {
+                id,
+                url: page.url.as_str(),
+                title: &page.document.title,
+                text: shown_text(&page.evidence.basis.text),
+                language: page.document.language,
+                fetched: time,
+                stored_at: &stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+            })?;
+        }
+        self.recent.insert(
+            id,
+            StoredPage {
+                id,
+                url: page.url.to_string(),
+                title: page.document.title.clone(),
+                text: String::new(),
+                language: page.document.language.to_owned(),
+                fetched: time.to_owned(),
+                stored_at,
+                bytes: page.response.body.len() as u64,
+                canonical: page.document.canonical.as_ref() == Some(&page.url),
+            },
+        );
+        self.sinks.keep(&Observed::of(page), id)?;
+        self.observer.tell(&Event::Kept { page: Observed::of(page), id })
+    }
+
+    /// Adds a page to the index, if there is one.
+    pub(super) fn add_to_index(&mut self, page: &Page<'_>) -> Result<()> {
+        let Some(index) = &mut self.index else { return Ok(()) };
+        index.add(page)?;
+        self.added.insert(page.id);
+        self.stats.update(|counts| counts.indexed += 1);
+        Ok(())
+    }
+
+    /// Whether a page that is kept is in the index: one of a job without it is not.
+    fn is_indexed(&mut self, id: u64) -> Result<bool> {
+        if self.index.is_none() || self.added.contains(&id) {
+            return Ok(self.index.is_some());
+        }
+        let has = |searcher: &Searcher| searcher.has(id);
+        if self.earlier.as_ref().map(has).transpose()? == Some(true) {
+            return Ok(true);
+        }
+        // Committed since it was opened.
+        self.look_up_again();
+        Ok(self.earlier.as_ref().map(has).transpose()? == Some(true))
+    }
+
+    /// Takes a page out of tables and index: another version of it comes.
+    pub(super) fn forget(&mut self, id: u64) -> Result<()> {
+        if self.store.record(id)?.is_some_and(|record| record.of.is_none())
+            && self.is_indexed(id)?
+        {
+            self.stats.update(|counts| counts.indexed = counts.indexed.saturating_sub(1));
+        }
+        if !self.sinks.is_empty()
+            && let Some(record) = self.store.record(id)?
+            && record.of.is_none()
+        {
+            self.sinks.remove(&String::from_utf8_lossy(&record.key), id)?;
+        }
+        self.store.delete(id)?;
+        self.kept.remove(&id);
+        if self.index.is_some() {
+            self.leaving.push(id);
+        }
+        Ok(())
+    }
+
+    pub(super) fn discard(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: &Neighbour,
+        time: String,
+        location: Option<Location>,
+    ) -> Result<()> {
+        let of_url = self.url_of(best.id)?;
+        let canonical = page
+            .document
+            .canonical
+            .as_ref()
+            .is_some_and(|c| c.as_str() == of_url && c.as_str() != page.url.as_str());
+        let kind = match best.level {
+            _ if canonical => DuplicateKind::Canonical,
+            Level::Text => DuplicateKind::Exact,
+            Level::Hamming | Level::Sketch => DuplicateKind::Near,
+        };
+        let of_place = self.place_of(best.id).map(|(place, _)| place);
+        let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
+            let url = url::Url::parse(&of_url).ok()?;
+            stored_text(&self.pages_folder, of_place.as_deref()?, &url)
+        });
+        let (shared, different) =
+            other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
+        let line = Discarded {
+            time,
+            id,
+            url: page.url.to_string(),
+            kind,
+            of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
+            fingerprint: Some(page.evidence.fingerprint.to_string()),
+            of_fingerprint: Some(best.fingerprint.to_string()),
+            distance: Some(best.distance),
+            threshold: Some(self.policy.distance),
+            similarity: best.similarity.map(round),
+            similarity_threshold: best.similarity_threshold,
+            level: Some(best.level.name().to_owned()),
+            table: best.table,
+            recipe: Some(self.recipe.name().to_owned()),
+            key: page.key.clone(),
+            title: page.document.title.clone(),
+            language: page.document.language.to_owned(),
+            host: host_key(&page.url),
+            bytes: page.response.body.len() as u64,
+            shared,
+            different,
+            canonical: page.document.canonical.as_ref() == Some(&page.url),
+            warc: location.as_ref().map(place),
+        };
+        self.discarded.append(&line)?;
+        self.observer.tell(&Event::Discarded { page: Observed::of(page), line: &line })?;
+        self.stats.update(|counts| *counts.of_kind(kind) += 1);
+        Ok(())
+    }
+
+    pub(super) fn archive(
+        &mut self,
+        page: &PageWork,
+        id: u64,
+        best: Option<&Neighbour>,
+    ) -> Result<Option<Location>> {
+        if self.warc.is_none() {
+            return Ok(None);
+        }
+        let kind = match best {
+            None => RecordKind::Response,
+            Some(best) => {
+                let known = self.place_of(best.id);
+                let date = known.as_ref().map(|(_, date)| date.clone());
+                let refers =
+                    RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
+                // Only the writer knows whether the payload is the same, and only of what this archive
+                // holds.
+                let location = known.and_then(|(place, _)| {
+                    let (file, offset) = place.split_once(':')?;
+                    Some(Location { file: file.parse().ok()?, offset: offset.parse().ok()? })
+                });
+                match (best.level, location) {
+                    (Level::Text, Some(location)) => RecordKind::RevisitSame(refers, location),
+                    _ => RecordKind::RevisitNear(refers),
+                }
+            }
+        };
+        let record_id = self.record_id(id);
+        let Some(warc) = &mut self.warc else { return Ok(None) };
+        let mut told = vec![
+            ("fingerprint", page.evidence.fingerprint.to_string()),
+            ("recipe", self.recipe.name().to_owned()),
+            ("charset", page.document.charset.to_owned()),
+            ("language", page.document.language.to_owned()),
+        ];
+        if let Some(lease) = &page.lease {
+            told.push(("depth", lease.entry.depth.to_string()));
+            told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
+        }
+        let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
+        Ok(Some(location.context("pages/")?))
+    }
+
+    /// A redirect: logged as an alias of its target.
+    pub(crate) fn alias(&mut self, lease: &Lease, target: &url::Url) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        self.end_other_alias(&lease.entry.url, target)?;
+        if self.store.id_of(url.as_bytes())?.is_none() {
+            let nothing = hapax_dedup::Document {
+                tokens: 0,
+                ..hapax_dedup::Document::new(url.as_bytes(), hapax_dedup::Fingerprint::default())
+            };
+            let id = self.store.insert(&nothing, None)?;
+            let of = DiscardedOf {
+                id: self.store.id_of(target.as_str().as_bytes())?,
+                url: target.to_string(),
+                warc: None,
+            };
+            self.discarded.append(&Discarded {
+                time: format_time(SystemTime::now()),
+                id,
+                url: url.to_owned(),
+                kind: DuplicateKind::Alias,
+                of,
+                fingerprint: None,
+                of_fingerprint: None,
+                distance: None,
+                threshold: None,
+                similarity: None,
+                similarity_threshold: None,
+                level: None,
+                table: None,
+                recipe: None,
+                key: None,
+                title: String::new(),
+                language: String::new(),
+                host: lease.host.clone(),
+                bytes: 0,
+                shared: Vec::new(),
+                different: Vec::new(),
+                canonical: false,
+                warc: None,
+            })?;
+            self.stats.update(|counts| counts.alias += 1);
+        }
+        self.finish(Some(lease));
+        Ok(())
+    }
+}
+
+/// What a page is compared by begins with what it calls itself, which may be its first line too: shown it is once.
+fn shown_text(text: &str) -> &str {
+    match text.split_once('\n') {
+        Some((first, rest)) if rest.lines().next() == Some(first) => rest,
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_text;
+
+    #[test]
+    fn a_first_line_that_is_the_title_is_shown_once() {
+        for (text, shown) in
+            [("a\na\nb", "a\nb"), ("a\na", "a"), ("a\nab\na", "a\nab\na"), ("a", "a"), ("", "")]
+        {
+            assert_eq!(shown_text(text), shown);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! How many leases are under way at a time: those whose servers are slow stand aside, so that hosts
+//! that hang do not keep the others from being asked.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::control::Control;
+use crate::config::Patience;
+
+/// Places for leases.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    fast: Arc<Semaphore>,
+    slow: Arc<Semaphore>,
+    slow_after: Duration,
+    control: Arc<Control>,
+}
+
+impl Lanes {
+    /// For so many at a time.
+    pub(super) fn new(most: usize, patience: &Patience, control: &Arc<Control>) -> Self {
+        let most = most.clamp(1, Semaphore::MAX_PERMITS);
+        let slow = most.saturating_mul(patience.aside_factor).min(Semaphore::MAX_PERMITS);
+        Self {
+            fast: Arc::new(Semaphore::new(most)),
+            slow: Arc::new(Semaphore::new(slow)),
+            slow_after: patience.aside_after,
+            control: Arc::clone(control),
+        }
+    }
+
+    /// A place, if one is left.
+    pub(super) fn enter(&self) -> Option<Place> {
+        let permit = Arc::clone(&self.fast).try_acquire_owned().ok()?;
+        let (slow, control) = (Arc::clone(&self.slow), Arc::clone(&self.control));
+        let slow_after = self.slow_after;
+        Some(Place { _permit: permit, aside: false, slow, slow_after, control })
+    }
+}
+
+/// One lease's place, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    _permit: OwnedSemaphorePermit,
+    /// Among the slow ones.
+    aside: bool,
+    slow: Arc<Semaphore>,
+    slow_after: Duration,
+    control: Arc<Control>,
+}
+
+impl Place {
+    /// Waits for a server: too long, and the place is free for another lease, as far as there is room
+    /// aside. Trees and what waits for the commit thread do not come through here: they keep their place.
+    pub(super) async fn server<T>(&mut self, answer: impl Future<Output = T>) -> T {
+        let mut answer = pin!(answer);
+        while !self.aside {
+            if let Ok(answer) = tokio::time::timeout(self.slow_after, &mut answer).await {
+                return answer;
+            }
+            self.step_aside();
+        }
+        answer.await
+    }
+
+    fn step_aside(&mut self) {
+        if let Ok(permit) = Arc::clone(&self.slow).try_acquire_owned() {
+            (self._permit, self.aside) = (permit, true);
+            self.control.wake.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    // Other numbers than those by default.
+    const SLOW_AFTER: Duration = Duration::from_secs(1);
+    const SLOW_FACTOR: usize = 2;
+
+    #[tokio::test]
+    async fn who_waits_for_a_slow_server_stands_aside_while_there_is_room() {
+        let control = Arc::default();
+        let patience =
+            Patience { aside_after: SLOW_AFTER, aside_factor: SLOW_FACTOR, ..Patience::default() };
+        let lanes = Arc::new(Lanes::new(1, &patience, &control));
+        let mut hanging = Vec::new();
+        for number in 0..=SLOW_FACTOR {
+            let began = Instant::now();
+            let mut place = loop {
+                match lanes.enter() {
+                    Some(place) => break place,
+                    None => tokio::time::sleep(SLOW_AFTER / 20).await,
+                }
+                assert!(began.elapsed() < SLOW_AFTER * 5, "{number}");
+            };
+            // The first has it at once, the others when the one before has waited.
+            assert!(number == 0 || began.elapsed() > SLOW_AFTER / 2, "{:?}", began.elapsed());
+            hanging.push(tokio::spawn(async move {
+                place.server(std::future::pending::<()>()).await;
+            }));
+        }
+        tokio::time::sleep(SLOW_AFTER * 2).await;
+        assert!(lanes.enter().is_none(), "nobody else can stand aside");
+        // One of those aside ends: the next takes its room, and leaves its place.
+        hanging[0].abort();
+        tokio::time::sleep(SLOW_AFTER * 2).await;
+        let mut place = lanes.enter().unwrap();
+        assert_eq!(place.server(async { 7 }).await, 7);
+        assert!(!place.aside);
+        hanging.iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}

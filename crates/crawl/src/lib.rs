@@ -1,0 +1,63 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
+
+mod amend;
+mod answer;
+mod backoff;
+mod begin;
+mod commit;
+mod config;
+mod control;
+mod crawl;
+mod decided;
+mod dropped;
+mod error;
+mod event;
+mod feed_import;
+mod feeds;
+mod fetch;
+mod forget;
+mod identity;
+pub mod import;
+mod intact;
+mod judge;
+mod keep;
+mod lanes;
+mod missing;
+mod offline;
+mod page;
+mod patterns;
+mod reach;
+mod received;
+mod recrawl;
+mod redirects;
+mod refused;
+mod robots;
+mod rules;
+mod scheduler;
+mod shared;
+mod sink;
+mod sitemaps;
+mod stats;
+mod summary;
+mod survivor;
+mod upgrade;
+mod weight;
+mod writer;
+
+pub use amend::Amend;
+pub use config::{Config, Decision, Dust, Patience, Requests, ScopeRules, Storage};
+pub use control::StopHandle;
+pub use crawl::{Crawl, CrawlBuilder, Figures};
+pub use error::{BoxError, Error, Result};
+pub use event::{EVENT_VERSION, Event, Observed, Page};
+pub use feed_import::FeedImport;
+pub use intact::left_without_store;
+pub use judge::{Judge, Judgement, claimed, host_pages, names_host, remembered_robots};
+pub use offline::{Offline, OfflineCounts, OfflineParts, StoredDocument, StoredPage, Verdict};
+pub use reach::{Fetch, Pending, Wanted};
+pub use shared::Verdicts;
+pub use sink::Sink;
+pub use summary::{HostLine, Stop, Summary};
+pub use upgrade::{Upgraded, upgrade};

@@ -1,0 +1,90 @@
+//! Pages that say "not found" with status 200: each host is asked once for an address that does not
+//! exist, and what looks like the answer is no page.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::error::Result;
+use hapax_dedup::{SKETCH_SIZE, Sketch};
+use hapax_frontier::{Entry, EntryKind, Frontier};
+use hapax_url::url_key;
+use url::Url;
+
+use super::page::PageWork;
+
+/// Under this name the frontier remembers the answer.
+const NOTE: &str = "soft-404";
+/// Such answers repeat what was asked for; their sketches are this much alike at least.
+const SIMILARITY: f64 = 0.8;
+/// Hosts held in memory.
+const MAX_HOSTS: usize = 100_000;
+
+#[derive(Clone, Debug)]
+struct Answer {
+    digest: [u8; 16],
+    sketch: Option<Sketch>,
+}
+
+/// How hosts say that there is nothing.
+#[derive(Debug, Default)]
+pub(super) struct MissingPages {
+    /// `None` for those that were not asked, or say so well.
+    answers: HashMap<String, Option<Answer>>,
+    /// For which a probe was made in this run.
+    probed: HashSet<String>,
+}
+
+impl MissingPages {
+    /// An address on a page's host that does not exist: the same in each run, so that the frontier knows
+    /// whether it was asked for. Once a run.
+    pub(super) fn probe(&mut self, page: &Url, host: &str) -> Option<Entry> {
+        if self.probed.len() >= MAX_HOSTS {
+            self.probed.clear();
+        }
+        if !self.probed.insert(host.to_owned()) {
+            return None;
+        }
+        let mut url = page.clone();
+        url.set_query(None);
+        url.set_path(&format!("/no-such-page-{:016x}", url_key(host) as u64));
+        Some(Entry { kind: EntryKind::Probe, ..Entry::page(url, 0) })
+    }
+
+    /// Takes in a page that should not exist.
+    pub(super) fn learn(&mut self, frontier: &dyn Frontier, host: &str, page: &PageWork) {
+        let Some(digest) = page.evidence.basis.features.digest else { return };
+        let mut note = digest.to_vec();
+        note.extend(page.evidence.sketch.iter().flat_map(|sketch| *sketch.as_bytes()));
+        frontier.note(host, NOTE, note);
+        self.answers.insert(host.to_owned(), Some(Answer { digest, sketch: page.evidence.sketch }));
+    }
+
+    /// Whether a page looks like the answer of its host to an address that does not exist.
+    pub(super) fn looks_like(
+        &mut self,
+        frontier: &dyn Frontier,
+        host: &str,
+        page: &PageWork,
+    ) -> Result<bool> {
+        if !self.answers.contains_key(host) {
+            if self.answers.len() >= MAX_HOSTS {
+                self.answers.clear();
+            }
+            let note = frontier.note_of(host, NOTE)?;
+            self.answers.insert(host.to_owned(), note.as_deref().and_then(read_note));
+        }
+        let Some(Some(answer)) = self.answers.get(host) else { return Ok(false) };
+        let features = &page.evidence.basis.features;
+        // The note may be of a version before, with the former digest.
+        if [features.digest, features.former_digest].contains(&Some(answer.digest)) {
+            return Ok(true);
+        }
+        let both = page.evidence.sketch.as_ref().zip(answer.sketch.as_ref());
+        Ok(both.is_some_and(|(a, b)| a.similarity(b) >= SIMILARITY))
+    }
+}
+
+fn read_note(note: &[u8]) -> Option<Answer> {
+    let (digest, sketch) = note.split_first_chunk::<16>()?;
+    let sketch = <[u8; SKETCH_SIZE]>::try_from(sketch).ok().map(Sketch::from_bytes);
+    Some(Answer { digest: *digest, sketch })
+}

@@ -1,0 +1,219 @@
+//! URLs that differ only in what does not matter: where nearly every page of a pattern turned out to
+//! be a duplicate, further ones are not fetched, but for a few that check whether that is still so. On
+//! a host of nothing but duplicates that is said of a pattern sooner.
+
+use std::collections::HashMap;
+
+use hapax_url::host_key;
+use url::Url;
+
+use crate::config::Dust;
+
+/// Nothing is left out before a host has had so many pages.
+pub(super) const MIN_HOST_PAGES: u64 = 1000;
+/// On a host whose pages of rare patterns repeat, one in so many of `--dust-pages` suffices.
+const FEWER: u64 = 10;
+/// Share of duplicates among a host's pages of rare patterns.
+const MAX_HOST_SHARE: f64 = 0.98;
+/// Of more than twice so many pages the older ones count half: what changes is seen soon.
+const RECENT: u64 = 1000;
+/// One in so many is fetched all the same.
+const CHECK: u64 = 20;
+/// Patterns and hosts held in memory.
+const MAX_PATTERNS: usize = 10_000;
+
+#[derive(Debug, Default)]
+struct Seen {
+    pages: u64,
+    discarded: u64,
+    left_out: u64,
+}
+
+impl Seen {
+    fn count(&mut self, discarded: bool) {
+        if self.pages >= 2 * RECENT {
+            self.pages /= 2;
+            self.discarded /= 2;
+        }
+        self.pages += 1;
+        self.discarded += u64::from(discarded);
+    }
+
+    /// Whether there were so many pages, with such a share of duplicates.
+    fn repeats(&self, min_pages: u64, max_share: f64) -> bool {
+        let share = self.discarded as f64 / self.pages.max(1) as f64;
+        self.pages >= min_pages && share >= max_share
+    }
+}
+
+/// What became of the pages of each pattern and each host in this run.
+#[derive(Debug, Default)]
+pub(super) struct Patterns {
+    seen: HashMap<String, Seen>,
+    dust: Dust,
+}
+
+impl Patterns {
+    pub(super) fn new(dust: Dust) -> Self {
+        Self { seen: HashMap::new(), dust }
+    }
+
+    /// Counts a page.
+    pub(super) fn saw(&mut self, url: &Url, discarded: bool) {
+        let pages = self.count(pattern(url), discarded);
+        if pages <= self.dust.pages {
+            // What is said of the host is said of what no pattern of its own speaks for.
+            self.count(host_key(url), discarded);
+        }
+    }
+
+    fn count(&mut self, key: String, discarded: bool) -> u64 {
+        if self.seen.len() >= MAX_PATTERNS && !self.seen.contains_key(&key) {
+            self.forget_the_rare();
+        }
+        let seen = self.seen.entry(key).or_default();
+        seen.count(discarded);
+        seen.pages
+    }
+
+    /// Makes room: the half that was seen least goes.
+    fn forget_the_rare(&mut self) {
+        let mut all: Vec<(String, Seen)> = self.seen.drain().collect();
+        // By name where they were seen as often: the same on every run.
+        all.sort_by(|(a, one), (b, other)| other.pages.cmp(&one.pages).then_with(|| a.cmp(b)));
+        all.truncate(MAX_PATTERNS / 2);
+        self.seen.extend(all);
+    }
+
+    /// Why a URL is not worth fetching, if it is not.
+    pub(super) fn leaves_out(&mut self, url: &Url, host_pages: u64) -> Option<String> {
+        if host_pages < MIN_HOST_PAGES {
+            return None;
+        }
+        // Of each pattern some are fetched, whatever its host is like: it may be the one of its own texts.
+        let host = self.seen.get(&host_key(url));
+        let repeats = host.is_some_and(|host| host.repeats(MIN_HOST_PAGES, MAX_HOST_SHARE));
+        let pattern = pattern(url);
+        let Dust { pages, share } = self.dust;
+        let seen = self.seen.get_mut(&pattern)?;
+        if !seen.repeats(if repeats { pages / FEWER } else { pages }, share) {
+            return None;
+        }
+        seen.left_out += 1;
+        if seen.left_out.is_multiple_of(CHECK) {
+            return None;
+        }
+        let Seen { pages, discarded, .. } = seen;
+        Some(format!("{discarded} of the last {pages} pages like {pattern} were duplicates"))
+    }
+}
+
+/// `a.example/print/*?lang&page`: the host, the folder, and the names of the parameters.
+fn pattern(url: &Url) -> String {
+    let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut out = host_key(url);
+    let mut digits = false;
+    for c in folder.chars() {
+        match (c.is_ascii_digit(), digits) {
+            (true, false) => out.push('#'),
+            (true, true) => {}
+            (false, _) => out.push(c),
+        }
+        digits = c.is_ascii_digit();
+    }
+    out.push_str("/*");
+    if let Some(query) = url.query() {
+        let mut names: Vec<&str> =
+            query.split('&').map(|pair| pair.split('=').next().unwrap_or(pair)).collect();
+        names.sort_unstable();
+        names.dedup();
+        out.push('?');
+        out.push_str(&names.join("&"));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIN_PAGES: u64 = 200;
+    const FEW_PAGES: u64 = MIN_PAGES / FEWER;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_pattern_of_duplicates_is_left_out_but_for_checks_and_only_on_a_large_host() {
+        let mut patterns = Patterns::default();
+        for i in 0..MIN_PAGES {
+            patterns.saw(&url(&format!("http://a.example/print/{i}?sid={i}&x=1")), true);
+            patterns.saw(&url(&format!("http://a.example/article/{i}")), i % 2 == 0);
+        }
+        let print = url("http://a.example/print/new?x=2&sid=9");
+        assert_eq!(patterns.leaves_out(&print, MIN_HOST_PAGES - 1), None);
+        assert_eq!(patterns.leaves_out(&url("http://a.example/article/x"), MIN_HOST_PAGES), None);
+        assert_eq!(patterns.leaves_out(&url("http://a.example/print/new"), MIN_HOST_PAGES), None);
+        let left_out = (0..100).filter(|_| patterns.leaves_out(&print, MIN_HOST_PAGES).is_some());
+        assert_eq!(left_out.count(), 95);
+        let why = patterns.leaves_out(&print, MIN_HOST_PAGES).unwrap();
+        assert_eq!(why, "200 of the last 200 pages like a.example/print/*?sid&x were duplicates");
+        // When the checks find pages of their own, the pattern is fetched again.
+        for _ in 0..20 {
+            patterns.saw(&print, false);
+        }
+        assert_eq!(patterns.leaves_out(&print, MIN_HOST_PAGES), None);
+    }
+
+    #[test]
+    fn on_a_host_of_duplicates_few_pages_of_a_pattern_suffice_and_of_each_some_are_fetched() {
+        let mut patterns = Patterns::default();
+        let page =
+            |i: u64| url(&format!("http://mirror.example/{}/x", "f".repeat(i as usize % 500)));
+        let strange = url("http://mirror.example/new/1");
+        let seen = |patterns: &mut Patterns, times: u64, discarded: bool| {
+            (0..times).for_each(|_| patterns.saw(&strange, discarded));
+            patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()
+        };
+        (0..MIN_HOST_PAGES).for_each(|i| patterns.saw(&page(i), true));
+        assert!(!seen(&mut patterns, 0, true), "nobody has looked at one");
+        assert!(!seen(&mut patterns, FEW_PAGES - 1, true));
+        assert!(seen(&mut patterns, 1, true));
+        assert!(!seen(&mut patterns, 2, false), "the checks found others");
+        // Neither is it said of another host, nor of this one by one pattern alone.
+        let mut patterns = Patterns::default();
+        (0..100_000).for_each(|_| patterns.saw(&page(7), true));
+        assert!(!seen(&mut patterns, FEW_PAGES, true));
+        assert!(seen(&mut patterns, MIN_PAGES, true));
+    }
+
+    #[test]
+    fn how_many_pages_and_which_share_of_them_repeat_is_a_setting() {
+        let print = url("http://a.example/print/new");
+        let left_out = |pages: u64, share: f64, seen: u64| {
+            let mut patterns = Patterns::new(Dust { pages, share });
+            for i in 0..seen {
+                patterns.saw(&url(&format!("http://a.example/print/{i}")), i % 4 != 0);
+            }
+            patterns.leaves_out(&print, MIN_HOST_PAGES).is_some()
+        };
+        assert!(left_out(40, 0.7, 40) && !left_out(40, 0.7, 39) && !left_out(40, 0.8, 40));
+        assert!(!left_out(u64::MAX, 0.5, 5000), "never");
+    }
+
+    #[test]
+    fn patterns_are_bounded() {
+        let mut patterns = Patterns::default();
+        for i in 0..MAX_PATTERNS * 3 {
+            patterns.saw(&url(&format!("http://a{i}.example/")), true);
+            assert!(patterns.seen.len() <= MAX_PATTERNS);
+            // Seen again and again, whatever comes beside it.
+            if i % 10 == 0 {
+                patterns.saw(&url("http://late.example/print/x"), true);
+            }
+        }
+        let late = url("http://late.example/print/y");
+        assert!(patterns.leaves_out(&late, MIN_HOST_PAGES).is_some());
+    }
+}

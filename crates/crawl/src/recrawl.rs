@@ -1,0 +1,280 @@
+//! A second look at pages that are known: `--recrawl`.
+
+use std::time::SystemTime;
+
+use crate::error::Result;
+use hapax_data::Context;
+use hapax_data::DuplicateKind;
+use hapax_data::SkipReason;
+use hapax_dedup::Record;
+use hapax_fetch::Response;
+use hapax_frontier::{Frontier, Lease};
+use hapax_warc::{RecordKind, RefersTo};
+use url::Url;
+
+use super::commit::{Committer, HOST_PAGES, Outcome};
+use super::fetch::{VALIDATORS, validators_note};
+use super::page::PageWork;
+use hapax_data::is_of_text;
+use hapax_data::{Row, Rows};
+
+/// Under this name the frontier remembers what was gone at a second look, for the next one.
+pub(super) const GONE: &str = "gone";
+/// Under this name it remembers how far from a seed a page lies, where that is limited.
+const DEPTH: &str = "depth";
+/// Under this name it remembers where a URL led in this look, or in the first one.
+const TARGET: &str = "target";
+
+/// How many pages of a host were fetched, by what a frontier remembers.
+pub(crate) fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
+    let note = frontier.note_of(host, HOST_PAGES)?.unwrap_or_default();
+    Ok(note.first_chunk::<8>().map_or(0, |pages| u64::from_le_bytes(*pages)))
+}
+
+/// The row of a discarded page: it has the page's number, but for one that was restored in between.
+fn row_of(rows: &Rows, id: u64, decided: Option<u64>) -> Option<Row> {
+    rows.by_id(id).or_else(|| rows.by_id(decided?))
+}
+
+impl Committer {
+    /// Whether a known page still says what it said, and the page it duplicates is still there.
+    pub(super) fn is_unchanged(&self, id: u64, page: &PageWork) -> Result<bool> {
+        let Some(record) = self.store.record(id)? else { return Ok(false) };
+        let of_is_there = match record.of {
+            // The page that was kept may have been replaced by a better one.
+            Some(of) => {
+                let of = self.decisions.survivor(of).map_or(of, |(now, _)| now);
+                self.store.record(of)?.is_some_and(|of| of.of.is_none())
+            }
+            None => true,
+        };
+        // A new title over the same text is found by it.
+        let title = self.earlier.as_ref().filter(|_| record.of.is_none());
+        let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
+        Ok(of_is_there
+            && is_of_text(&record, &page.evidence.basis.features)
+            && title.is_none_or(|title| title == page.document.title))
+    }
+
+    pub(super) fn remember_depth(&self, url: &str, depth: u16) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, DEPTH, depth.to_le_bytes().to_vec());
+        }
+    }
+
+    pub(super) fn depth_of(&self, url: &str) -> Result<u16> {
+        let Some(frontier) = &self.frontier else { return Ok(0) };
+        let note = frontier.note_of(url, DEPTH)?;
+        Ok(note.and_then(|depth| depth.try_into().ok()).map_or(0, u16::from_le_bytes))
+    }
+
+    /// A page that is there and must not be indexed may change its mind: the next second look asks.
+    pub(super) fn ask_again(&self, url: &str) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, GONE, b"1".to_vec());
+        }
+    }
+
+    /// Which look this is: what an earlier one saw of redirects may be otherwise now.
+    const fn look(&self) -> u64 {
+        if self.recrawl { self.looked_at_before } else { 0 }
+    }
+
+    /// Where a URL leads.
+    pub(super) fn remember_target(&self, url: &Url, target: &Url) {
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url.as_str(), TARGET, format!("{} {target}", self.look()).into());
+        }
+    }
+
+    fn target_of(&self, url: &str) -> Result<Option<Url>> {
+        let Some(frontier) = &self.frontier else { return Ok(None) };
+        let note = frontier.note_of(url, TARGET)?.unwrap_or_default();
+        let note = std::str::from_utf8(&note).unwrap_or_default().split_once(' ');
+        let note = note.filter(|(look, _)| *look == self.look().to_string());
+        Ok(note.and_then(|(_, target)| Url::parse(target).ok()))
+    }
+
+    /// The URLs over which redirects lead from a URL's target back to it; none if they do not.
+    pub(super) fn redirects_round(&self, url: &Url, to: Url, most: u8) -> Result<Vec<Url>> {
+        let mut round = vec![to];
+        while round.len() <= usize::from(most)
+            && let Some(last) = round.last()
+            && let Some(next) = self.target_of(last.as_str())?
+        {
+            if next == *url {
+                return Ok(round);
+            }
+            round.push(next);
+        }
+        Ok(Vec::new())
+    }
+
+    /// A URL was taken for an alias before it turned out that redirects lead from it to nothing.
+    pub(super) fn end_alias(&mut self, url: &Url) -> Result<()> {
+        let text = url.as_str();
+        if let Some(id) = self.store.id_of(text.as_bytes())?
+            // At a second look it may be a page that is known.
+            && (!self.recrawl || self.kind_of(id)? == Some(DuplicateKind::Alias))
+        {
+            self.end_row(id, text)?;
+            self.forget(id)?;
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        }
+        self.ask_again(text);
+        self.skip(text, SkipReason::Redirects, "a loop: it leads back to itself over others")
+    }
+
+    /// At a second look a redirect may lead elsewhere: its line is of before.
+    pub(super) fn end_other_alias(&mut self, url: &Url, target: &Url) -> Result<()> {
+        let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.recrawl);
+        let Some(id) = id else { return Ok(()) };
+        if self.kind_of(id)? != Some(DuplicateKind::Alias) {
+            return Ok(());
+        }
+        let line = match &self.rows_before {
+            Some(rows) => rows.by_id(id).map(|row| rows.line(&row)).transpose()?,
+            None => None,
+        };
+        if line.is_some_and(|line| line.of.url != target.as_str()) {
+            self.end_row(id, url.as_str())?;
+            self.forget(id)?;
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        }
+        Ok(())
+    }
+
+    /// Forgets a page that says something else now: counts and log follow.
+    pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
+        let Some(record) = self.store.record(id)? else { return Ok(()) };
+        let rows = match self.rows_before.take() {
+            Some(rows) => rows,
+            None => Rows::open(&self.root)?,
+        };
+        let ended = self.uncount(&rows, &record, url);
+        self.rows_before = Some(rows);
+        ended?;
+        self.forget(id)
+    }
+
+    /// A page leaves: what the log says of it ends, and it is no longer counted as discarded.
+    pub(super) fn uncount(&mut self, rows: &Rows, record: &Record, name: &str) -> Result<()> {
+        let decided = self.decisions.row_of(name);
+        let Some(kind) = self.kind_in(rows, record)? else {
+            // It was kept, by a line of the log perhaps.
+            return decided.map_or(Ok(()), |row| self.end_row(row, name));
+        };
+        let row = row_of(rows, record.id, decided);
+        self.end_row(row.map_or(record.id, |row| row.id), name)?;
+        if kind == DuplicateKind::Alias {
+            self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
+        } else {
+            self.count(kind, -1, row.map_or(0, |row| u64::from(row.bytes)));
+        }
+        Ok(())
+    }
+
+    /// As what a page was discarded, or `None` for one that was kept.
+    pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<DuplicateKind>> {
+        let Some(record) = self.store.record(id)? else { return Ok(None) };
+        let rows = match self.rows_before.take() {
+            Some(rows) => rows,
+            None => Rows::open(&self.root)?,
+        };
+        let kind = self.kind_in(&rows, &record);
+        self.rows_before = Some(rows);
+        kind
+    }
+
+    fn kind_in(&self, rows: &Rows, record: &Record) -> Result<Option<DuplicateKind>> {
+        let Some(of) = record.of else {
+            // An alias stands in the store like a page that is kept.
+            return Ok(rows.by_id(record.id).map(|row| row.kind));
+        };
+        let decided = self.decisions.row_of(&String::from_utf8_lossy(&record.key));
+        if let Some(row) = row_of(rows, record.id, decided) {
+            return Ok(Some(row.kind));
+        }
+        // Discarded in this very run.
+        let other = self.store.record(of)?;
+        let exact = other.is_some_and(|other| other.has_digest_of(record));
+        Ok(Some(if exact { DuplicateKind::Exact } else { DuplicateKind::Near }))
+    }
+
+    /// A page that is known says for good that it is not there any more, or not to be indexed: it
+    /// leaves tables and index, and what was discarded for it is decided anew when it is fetched.
+    pub(super) fn gone(&mut self, url: &str) -> Result<()> {
+        if !self.recrawl {
+            return Ok(());
+        }
+        // First: after a crash between the commits of store and frontier it is not known any more.
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, GONE, b"1".to_vec());
+        }
+        let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(()) };
+        if self.kind_of(id)? == Some(DuplicateKind::Alias) {
+            return Ok(());
+        }
+        self.supersede(id, url)?;
+        if let Some(frontier) = &self.frontier {
+            frontier.note(url, VALIDATORS, Vec::new());
+        }
+        self.stats.update(|counts| counts.gone += 1);
+        Ok(())
+    }
+
+    /// By what a kept page can be asked for again; duplicates are always fetched whole, for the page
+    /// that stands for them may have changed.
+    pub(super) fn remember_validators(&self, page: &PageWork, outcome: &Outcome) {
+        // Nothing asks for them in a crawl of many workers.
+        let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
+        let note = validators_note(&page.response)
+            .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
+        if note.is_some() || self.recrawl {
+            frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
+        }
+        if self.recrawl {
+            frontier.note(page.url.as_str(), TARGET, Vec::new());
+            frontier.note(page.url.as_str(), GONE, Vec::new());
+        }
+    }
+
+    /// The server says that a page is still what was fetched before.
+    pub(crate) fn unchanged(
+        &mut self,
+        lease: &Lease,
+        response: &Response,
+        time: SystemTime,
+    ) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        let now = std::time::Instant::now();
+        let id = self.store.id_of(url.as_bytes())?;
+        let record = match id {
+            Some(id) => self.store.record(id)?,
+            None => None,
+        };
+        if let (Some(frontier), true) = (&self.frontier, record.is_none_or(|r| r.of.is_some())) {
+            // It became a duplicate since: what it is held against may have changed, so it is asked
+            // for whole.
+            frontier.note(url, VALIDATORS, Vec::new());
+            frontier.put_back(lease.clone(), std::time::Duration::ZERO, now);
+            return Ok(());
+        }
+        if let Some(frontier) = &self.frontier {
+            frontier.free(lease, response.took, now);
+        }
+        if let Some(id) = id {
+            let date = self.place_of(id).map(|(_, date)| date);
+            let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
+            let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+            let record = format!("{}:{seconds}", self.record_id(id));
+            if let Some(warc) = &mut self.warc {
+                let kind = RecordKind::RevisitUnchanged(refers);
+                warc.append(&kind, response, time, &record, &[]).context("pages/")?;
+            }
+        }
+        self.stats.update(|counts| counts.unchanged += 1);
+        self.finish(Some(lease));
+        Ok(())
+    }
+}

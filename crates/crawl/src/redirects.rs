@@ -1,0 +1,101 @@
+//! Addresses that lead elsewhere: what becomes of them and of where they lead.
+
+use crate::error::Result;
+use hapax_data::SkipReason;
+use hapax_frontier::{Entry, EntryKind, Lease};
+use hapax_url::{Rejected, normalize};
+use url::Url;
+
+use super::writer::Writer;
+
+/// Characters that are told of an address that leads nowhere.
+const MAX_SHOWN: usize = 200;
+
+impl Writer {
+    /// A page that leads elsewhere, for good or not.
+    pub(super) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
+        let entry = &lease.entry;
+        let to = match normalize(target, &self.rules.limits) {
+            Err(Rejected::Scheme) => {
+                let target: String = target.as_str().chars().take(MAX_SHOWN).collect();
+                let detail = format!("it leads to {target}, which is no web address");
+                return self.leads_back(lease, &detail);
+            }
+            to => to.ok(),
+        };
+        if to.as_ref() == Some(&entry.url) {
+            // Followed as often as is allowed, and it led here again.
+            let detail = format!("it leads to itself, or to another spelling: {target}");
+            return self.leads_back(lease, &detail);
+        }
+        if let Some(to) = &to {
+            self.committer.remember_target(&entry.url, to);
+            let most = self.max_redirects;
+            let round = self.committer.redirects_round(&entry.url, to.clone(), most)?;
+            if !round.is_empty() {
+                for url in round {
+                    self.committer.end_alias(&url)?;
+                }
+                let detail = format!("a loop: over {target} it leads back to itself");
+                return self.leads_back(lease, &detail);
+            }
+        }
+        // A known page has another address now. Where that is not fetched, for whatever reason, the text
+        // would be lost: then it stays under the old one.
+        if self.follow(entry, target)? && moved {
+            self.committer.gone(entry.url.as_str())?;
+        }
+        // As its page is called, if it is fetched.
+        self.committer.alias(lease, to.as_ref().unwrap_or(target))
+    }
+
+    /// A redirect that leads to no page; it may be another one at the next second look.
+    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
+        let url = lease.entry.url.as_str();
+        self.committer.ask_again(url);
+        self.committer.skip(url, SkipReason::Redirects, detail)?;
+        self.committer.finish(Some(lease));
+        Ok(())
+    }
+
+    /// Whether the target comes into the queue or has a page.
+    fn follow(&mut self, from: &Entry, target: &Url) -> Result<bool> {
+        let hops = from.hops.saturating_add(1);
+        if hops > self.max_redirects {
+            let detail = format!("more than {} in a row", self.max_redirects);
+            self.committer.skip(target.as_str(), SkipReason::Redirects, &detail)?;
+            return Ok(false);
+        }
+        // What a seed names as its own address has its depth too, as has every known page on a second look.
+        let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
+        if from_seed {
+            // A seed that moved takes its scope along: http://x to https://www.x.
+            self.rules.seed_moved(target);
+            self.seeds.extend(normalize(target, &self.rules.limits));
+            let target = target.to_string();
+            if !self.committer.moved_seeds.contains(&target) {
+                self.committer.moved_seeds.push(target);
+            }
+        }
+        let depth = from.depth;
+        match self.rules.admit(target, depth) {
+            None => Ok(false),
+            Some(Ok(url)) => {
+                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
+                Ok(match self.admitted(url.clone(), depth, entry)? {
+                    // What is only known may have been refused, or answered with an error.
+                    Some(false) => {
+                        let known = self.committer.store().id_of(url.as_str().as_bytes())?;
+                        if from_seed && known.is_some() {
+                            // A sitemap or another page led there before.
+                            self.committer.seed_fetched = Some(true);
+                        }
+                        known.is_some()
+                    }
+                    queued => queued == Some(true),
+                })
+            }
+            Some(Err(refusal)) => self.refuse(refusal).map(|_| false),
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! What a host's robots.txt means for this crawl: fetched once a day, remembered between runs.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer};
+use hapax_frontier::{Entry, Lease};
+use hapax_url::{Rejected, UrlKey, UrlLimits, host_key, url_key};
+use tokio::sync::OnceCell;
+use url::Url;
+
+use super::fetch::Shared;
+
+/// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
+const VALID: Duration = Duration::from_secs(24 * 60 * 60);
+/// An old copy that stands for a file out of reach does so for so long; then it is asked for again.
+const AGAIN: Duration = Duration::from_secs(60 * 60);
+/// All tries together, beside the pauses of one chain of redirects.
+const WITHIN: Duration = Duration::from_secs(20);
+const NO_ANSWER: &str = "no answer";
+/// Tries, and how long each waits.
+const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
+const MAX_WAIT: Duration = Duration::from_secs(12);
+/// Hosts whose rules are held in memory: a file of 500 KiB takes about 1.4 MB.
+const MAX_HOSTS: usize = 256;
+/// Under this name the frontier remembers the file.
+const NOTE: &str = "robots";
+
+/// What robots.txt means for a host in this run.
+#[derive(Clone, Debug)]
+pub(crate) enum HostRule {
+    Rules(Arc<Robots>),
+    Unreachable(String),
+    Refused,
+    TooSlow(Duration),
+}
+
+/// What was found, and how long it holds: from the file's own age on, not from when it was loaded.
+#[derive(Clone, Debug)]
+struct Found {
+    rule: HostRule,
+    until: Instant,
+}
+
+impl Found {
+    fn holds_for(rule: HostRule, time: Duration) -> Self {
+        Self { rule, until: Instant::now() + time }
+    }
+}
+
+type Cell = Arc<OnceCell<Found>>;
+
+/// Whether it may be used; also one that nobody has filled yet.
+fn holds(cell: &Cell) -> bool {
+    cell.get().is_none_or(|found| Instant::now() < found.until)
+}
+
+/// Where a lease has the rule from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It was known.
+    Known,
+    /// The lease found it out itself.
+    Lease,
+    /// It waited while another one asked: it was handed out when no pause was known yet.
+    Other,
+}
+
+/// The rules of each host, as far as they were needed.
+#[derive(Debug, Default)]
+pub(super) struct HostRules {
+    held: Mutex<Held>,
+    /// Sitemaps that were named in a recrawl.
+    named: Mutex<HashSet<UrlKey>>,
+    /// Sitemaps that were named, but are not of this crawl, until it is said.
+    elsewhere: Mutex<Vec<Url>>,
+}
+
+type Cells = HashMap<String, Cell>;
+
+#[derive(Debug, Default)]
+struct Held {
+    hosts: Cells,
+    /// What was found of hosts that have no rules: small, so more of them stay.
+    without: Cells,
+}
+
+impl Held {
+    fn cell(&mut self, host: &str) -> Cell {
+        if self.hosts.len() >= MAX_HOSTS {
+            for (host, cell) in std::mem::take(&mut self.hosts) {
+                match cell.get().map(|found| &found.rule) {
+                    // The frontier remembers the files.
+                    Some(HostRule::Rules(_)) => {}
+                    Some(_) => drop(self.without.insert(host, cell)),
+                    None => drop(self.hosts.insert(host, cell)),
+                }
+            }
+            if self.without.len() >= 100 * MAX_HOSTS {
+                self.without.clear();
+            }
+        }
+        if let Some(cell) = self.without.get(host).filter(|cell| holds(cell)) {
+            return Arc::clone(cell);
+        }
+        let cell = self.hosts.entry(host.to_owned()).or_default();
+        if !holds(cell) {
+            *cell = Cell::default();
+        }
+        Arc::clone(cell)
+    }
+}
+
+impl HostRules {
+    /// Whether this sitemap is named for the first time in this run.
+    fn is_first(&self, map: &Url) -> bool {
+        self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
+    }
+
+    /// Sitemaps that were named since the last call, but are not of this crawl.
+    pub(super) fn elsewhere(&self) -> Vec<Url> {
+        std::mem::take(&mut self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How long to wait before one more request within a lease.
+    pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
+        match self.of(shared, lease).await.0 {
+            HostRule::Rules(rules) => shared.delay.max(rules.crawl_delay.unwrap_or_default()),
+            _ => shared.delay,
+        }
+    }
+
+    /// The rule of the lease's host; fetched by the first that asks, the others wait for it.
+    pub(super) async fn of(&self, shared: &Shared, lease: &Lease) -> (HostRule, Source) {
+        let cell = self.held.lock().unwrap_or_else(PoisonError::into_inner).cell(&lease.host);
+        let (known, mut asked) = (cell.get().is_some(), false);
+        let asking = cell.get_or_init(|| {
+            asked = true;
+            rule(shared, lease)
+        });
+        let rule = asking.await.rule.clone();
+        let source = match (known, asked) {
+            (true, _) => Source::Known,
+            (false, true) => Source::Lease,
+            (false, false) => Source::Other,
+        };
+        (rule, source)
+    }
+}
+
+async fn rule(shared: &Shared, lease: &Lease) -> Found {
+    let kept = shared.frontier.note_of(&lease.host, NOTE).ok().flatten();
+    let kept = kept.as_deref().and_then(read_note);
+    if let Some((age, text)) = kept
+        && age < VALID
+    {
+        return Found::holds_for(apply(shared, lease, text), VALID.saturating_sub(age));
+    }
+    // What the old copy asked for is not less to be waited.
+    let old = kept.and_then(|(_, text)| Robots::parse(text, &shared.agent).crawl_delay);
+    let pause = shared.delay.max(old.unwrap_or_default().min(shared.patience.max_crawl_delay));
+    let within = time_of_all_tries(pause);
+    let asked = Instant::now();
+    let tries = tokio::time::timeout(within, ask(shared, lease, pause)).await;
+    let why =
+        match tries.unwrap_or_else(|_| Err(format!("{NO_ANSWER} within {} s", within.as_secs()))) {
+            Ok(rule) => {
+                if !matches!(rule, HostRule::Refused) {
+                    shared.frontier.address_answered(lease);
+                }
+                if matches!(rule, HostRule::Rules(_)) {
+                    // The next request to the host is one more.
+                    tokio::time::sleep(shared.delay).await;
+                }
+                return Found::holds_for(rule, VALID);
+            }
+            Err(why) => {
+                match answers(&why) {
+                    Some(true) => shared.frontier.address_answered(lease),
+                    Some(false) => shared.frontier.address_silent(lease, asked, Instant::now()),
+                    None => {}
+                }
+                why
+            }
+        };
+    // RFC 9309, 2.4: an older copy may be used when the file cannot be reached.
+    match kept {
+        Some((_, text)) => Found::holds_for(apply(shared, lease, text), AGAIN),
+        None => Found::holds_for(HostRule::Unreachable(why), VALID),
+    }
+}
+
+/// The pauses count: a chain of redirects would else never come to its end where they are long.
+fn time_of_all_tries(pause: Duration) -> Duration {
+    WITHIN.saturating_add(pause.saturating_mul(MAX_ROBOTS_REDIRECTS))
+}
+
+/// Whether the host's address answered, by why the file could not be had; `None` if it was not dialled.
+fn answers(why: &str) -> Option<bool> {
+    let names = |kinds: &[&str]| kinds.iter().any(|kind| why.starts_with(kind));
+    match () {
+        () if names(&["dns:", "private-address:", "bad-port:"]) => None,
+        () => Some(!names(&["connect:", "timeout:", NO_ANSWER])),
+    }
+}
+
+/// Asks for the file, a few times and with a `pause` between any two requests; the reason why it could
+/// not be had.
+async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule, String> {
+    let mut last = String::new();
+    let mut asked = Duration::ZERO;
+    for (before, wait) in WAITS.into_iter().enumerate() {
+        let pause_before = if before == 0 { Duration::ZERO } else { pause };
+        tokio::time::sleep(wait.max(asked).max(pause_before)).await;
+        match shared.fetch.robots(&lease.entry.url, pause).await {
+            RobotsAnswer::Text(text) => {
+                let mut note = seconds_now().to_le_bytes().to_vec();
+                note.extend(&text);
+                shared.frontier.note(&lease.host, NOTE, note);
+                return Ok(apply(shared, lease, &text));
+            }
+            RobotsAnswer::Refused => return Ok(HostRule::Refused),
+            RobotsAnswer::Unreachable(why, retry_after) => {
+                last = why;
+                asked = retry_after.unwrap_or_default();
+                if asked > MAX_WAIT {
+                    last = format!("{last}: wait {} s", asked.as_secs());
+                    break;
+                }
+            }
+        }
+    }
+    Err(last)
+}
+
+fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
+    let rules = Robots::parse(text, &shared.agent);
+    if let Some(delay) = rules.crawl_delay {
+        if delay > shared.patience.max_crawl_delay {
+            return HostRule::TooSlow(delay);
+        }
+        shared.frontier.set_delay(&lease.host, delay);
+    }
+    if shared.sitemaps {
+        // What is new may be listed there since; once a run, however often it is named.
+        let in_scope = |map: &Url| shared.taken.in_scope(map);
+        let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope);
+        let mut held = shared.rules.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        held.extend(elsewhere);
+        drop(held);
+        for map in maps {
+            let again = shared.recrawl && shared.rules.is_first(&map);
+            let map = Entry::sitemap(map, 0);
+            let pushed = match again {
+                true => shared.frontier.push_again(map),
+                false => shared.frontier.push(map),
+            };
+            if let Err(error) = pushed {
+                tracing::warn!("{error}");
+            }
+        }
+    }
+    HostRule::Rules(Arc::new(rules))
+}
+
+/// The sitemaps of a host: those it names, as far as they lie on it or belong to the crawl, or the
+/// usual place; and the others that it names, of which the log tells.
+fn sitemaps(
+    rules: &Robots,
+    url: &Url,
+    limits: &UrlLimits,
+    in_scope: impl Fn(&Url) -> bool,
+) -> (Vec<Url>, Vec<Url>) {
+    let host = host_key(url);
+    let (mut taken, mut others) = (Vec::new(), Vec::new());
+    for map in rules.sitemaps.iter().filter_map(|text| url.join(text).ok()) {
+        match hapax_url::normalize(&map, limits) {
+            Ok(map) if host_key(&map) == host || in_scope(&map) => taken.push(map),
+            Ok(map) => others.push(map),
+            Err(Rejected::Trap(_)) => others.push(map),
+            Err(Rejected::Scheme) => {}
+        }
+    }
+    if taken.is_empty() {
+        taken.extend(url.join(USUAL_SITEMAP));
+    }
+    (taken, others)
+}
+
+/// Where a sitemap lies that nobody names.
+pub(super) const USUAL_SITEMAP: &str = "/sitemap.xml";
+
+/// The remembered text of a host's robots.txt, and its age. One from the future is as old as can be: the
+/// clock was wrong then or is wrong now.
+fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
+    let (time, text) = note.split_first_chunk::<8>()?;
+    let age = seconds_now().checked_sub(u64::from_le_bytes(*time));
+    Some((age.map_or(Duration::MAX, Duration::from_secs), text))
+}
+
+/// What a frontier remembers of a host's robots.txt, for `crawl explain`.
+pub(crate) fn remembered(
+    frontier: &dyn hapax_frontier::Frontier,
+    host: &str,
+) -> crate::error::Result<Option<(Duration, Vec<u8>)>> {
+    let note = frontier.note_of(host, NOTE)?;
+    Ok(note.as_deref().and_then(read_note).map(|(age, text)| (age, text.to_vec())))
+}
+
+fn seconds_now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_sitemap_that_is_named_and_not_taken_the_log_tells() {
+        let long = format!("http://a.example/{}", "x/".repeat(5000));
+        let text = format!(
+            "Sitemap: /mine.xml\nSitemap: http://b.example/its.xml\nSitemap: {long}\nSitemap: ftp://a.example/x\n"
+        );
+        let rules = Robots::parse(text.as_bytes(), "hapax");
+        let url = Url::parse("http://a.example/").unwrap();
+        let (taken, others) = sitemaps(&rules, &url, &UrlLimits::default(), |_| false);
+        assert_eq!(taken, [url.join("/mine.xml").unwrap()]);
+        assert_eq!(others, ["http://b.example/its.xml", &long].map(|url| Url::parse(url).unwrap()));
+    }
+
+    #[test]
+    fn a_copy_that_a_wrong_clock_dated_into_the_future_is_not_fresh() {
+        let note = |seconds: u64| [&seconds.to_le_bytes()[..], b"Disallow: /"].concat();
+        let age = |seconds| read_note(&note(seconds)).map(|(age, _)| age).unwrap();
+        assert!(age(seconds_now()) < VALID);
+        assert!(age(seconds_now() - 2 * VALID.as_secs()) >= VALID);
+        assert!(age(seconds_now() + 3_600) >= VALID);
+    }
+
+    #[test]
+    fn a_chain_of_redirects_with_long_pauses_fits_into_the_time_of_all_tries() {
+        assert_eq!(time_of_all_tries(Duration::ZERO), WITHIN);
+        let pause = Duration::from_secs(10);
+        let chain = pause * MAX_ROBOTS_REDIRECTS;
+        assert!(time_of_all_tries(pause) >= chain + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn what_was_found_is_looked_for_again_when_its_own_time_is_over() {
+        let mut held = Held::default();
+        let cell = held.cell("a");
+        assert!(Arc::ptr_eq(&cell, &held.cell("a")), "nobody has filled it yet");
+        cell.set(Found::holds_for(HostRule::Refused, VALID)).unwrap();
+        assert!(Arc::ptr_eq(&cell, &held.cell("a")));
+        let old = held.cell("b");
+        old.set(Found::holds_for(HostRule::Refused, Duration::ZERO)).unwrap();
+        assert!(!Arc::ptr_eq(&old, &held.cell("b")));
+    }
+
+    #[test]
+    fn an_answer_of_any_kind_is_told_from_none() {
+        assert_eq!(answers("status 503"), Some(true));
+        assert_eq!(answers("too-large: more than 1 MB"), Some(true));
+        assert_eq!(answers("timeout: within 15 s"), Some(false));
+        assert_eq!(answers("connect: refused"), Some(false));
+        assert_eq!(answers(&format!("{NO_ANSWER} within 20 s")), Some(false));
+        assert_eq!(answers("dns: no such name"), None);
+    }
+}

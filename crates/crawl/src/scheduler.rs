@@ -1,0 +1,102 @@
+//! The scheduler: leases to tasks, answers to the commit thread, until nothing is left.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use hapax_frontier::Next;
+use tokio::sync::mpsc;
+
+use crate::control::{Asked, Control, StopHandle};
+use crate::error::Result;
+use crate::fetch::{Message, Shared, work_or_say};
+use crate::lanes::Lanes;
+use crate::rules::RunLimits;
+use crate::summary::Stop;
+
+/// After a stop, requests in flight get this long to end.
+const GRACE: Duration = Duration::from_secs(5);
+/// While all hosts wait, limits of time and disk are looked at so often.
+const LOOK_AROUND: Duration = Duration::from_secs(1);
+
+/// Whether nothing is left that this run could fetch.
+fn is_complete(shared: &Shared, control: &Control) -> bool {
+    let counts = shared.frontier.counts();
+    control.active.load(Relaxed) == 0
+        && counts.queued <= counts.deferred
+        && shared.feeds.open.load(Relaxed) == 0
+        && control.rereads.load(Relaxed) == 0
+}
+
+pub(crate) async fn schedule(
+    shared: &Arc<Shared>,
+    control: &Arc<Control>,
+    limits: &RunLimits,
+    answers: mpsc::Sender<Message>,
+    concurrency: usize,
+    handle: &StopHandle,
+) -> Result<Stop> {
+    let lanes = Lanes::new(concurrency, &shared.patience, control);
+    let mut tasks = tokio::task::JoinSet::new();
+    let stop = loop {
+        if control.failed.load(Relaxed) {
+            break Stop::Write;
+        }
+        while tasks.try_join_next().is_some() {}
+        let active = control.active.load(Relaxed);
+        if let Some(stop) = limits.reached(active) {
+            // Pages in flight may turn out to be no pages: only when none is left it is certain.
+            if active == 0 || !matches!(stop, Stop::MaxPages) {
+                let all = matches!(stop, Stop::MaxPages) && is_complete(shared, control);
+                break if all { Stop::Complete } else { stop };
+            }
+        } else if let Some(place) = lanes.enter() {
+            match shared.frontier.next(Instant::now())? {
+                Next::Lease(lease) => {
+                    control.active.fetch_add(1, Relaxed);
+                    shared.stats.in_flight.fetch_add(1, Relaxed);
+                    let (shared, answers) = (Arc::clone(shared), answers.clone());
+                    tasks.spawn(async move {
+                        let stats = Arc::clone(&shared.stats);
+                        work_or_say(shared, *lease, answers, place).await;
+                        stats.in_flight.fetch_sub(1, Relaxed);
+                    });
+                    continue;
+                }
+                Next::At(at) => {
+                    // Not longer than the limits of time and disk are left alone.
+                    let at = at.min(Instant::now() + LOOK_AROUND);
+                    tokio::select! {
+                        () = tokio::time::sleep_until(at.into()) => {}
+                        () = control.wake.notified() => {}
+                        () = handle.asked(Asked::Soon) => break Stop::Signal,
+                    }
+                    continue;
+                }
+                Next::Idle if active == 0 && is_complete(shared, control) => break Stop::Complete,
+                Next::Idle => {}
+            }
+        }
+        tokio::select! {
+            () = control.wake.notified() => {}
+            Some(_) = tasks.join_next() => {}
+            // The commit thread commits by age; nothing else needs this tick.
+            () = tokio::time::sleep(Duration::from_millis(100)) => {}
+            () = handle.asked(Asked::Soon) => break Stop::Signal,
+        }
+    };
+    control.stops.store(true, Relaxed);
+    drop(answers);
+    if stop != Stop::Complete && stop != Stop::Write {
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        tokio::select! {
+            () = ended => {}
+            () = tokio::time::sleep(GRACE) => {}
+            () = handle.asked(Asked::Now) => {}
+        }
+    }
+    // What is still under way goes back to its queue: it was never finished.
+    tasks.abort_all();
+    while tasks.join_next().await.is_some() {}
+    Ok(stop)
+}

@@ -1,0 +1,228 @@
+//! A crawl that many workers share: frontier and verdicts come from a cluster, while WARC, index,
+//! logs and a store of this worker's own pages lie in its data directory.
+
+use std::collections::HashMap;
+
+use crate::error::Result;
+use hapax_data::ELSEWHERE;
+use hapax_data::SkipReason;
+use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
+
+use super::commit::{Committer, GROUP_PAGES};
+use super::page::PageWork;
+
+/// Two groups, each page of which may stand beside another worker's.
+const RECLAIMED: u64 = 4 * GROUP_PAGES;
+const RECLAIMED_AT_A_TIME: usize = 256;
+
+/// Verdicts about the pages of all workers that share a crawl.
+pub trait Verdicts: Send + std::fmt::Debug {
+    /// The documents of all workers.
+    fn documents(&self) -> &dyn DocumentStore;
+
+    /// Whether a document is this worker's, in whatever life.
+    ///
+    /// # Errors
+    /// The store's.
+    fn owns(&self, key: &[u8]) -> hapax_dedup::Result<bool>;
+
+    /// Tells the others how many pages this worker has fetched.
+    fn report(&self, fetched: u64);
+}
+
+/// Verdicts, and those of which the use is still to come.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    verdicts: Box<dyn Verdicts>,
+    /// Asked for together, and not used yet.
+    ahead: HashMap<Vec<u8>, Verdict>,
+}
+
+/// What the cluster says of a page.
+pub(super) enum Told {
+    New,
+    /// It is another worker's.
+    Taken,
+    Duplicate(Neighbour),
+}
+
+impl Committer {
+    /// Verdicts come from all workers from here on.
+    pub(super) fn share(&mut self, verdicts: Box<dyn Verdicts>) -> Result<()> {
+        self.shared = Some(Asked { verdicts, ahead: HashMap::new() });
+        // What the last life kept and did not settle, or what a lost master had not passed on, may be
+        // another worker's by now.
+        let last: Vec<u64> =
+            (self.store.next_id().saturating_sub(RECLAIMED)..self.store.next_id()).collect();
+        for ids in last.chunks(RECLAIMED_AT_A_TIME) {
+            self.reclaim(ids)?;
+        }
+        Ok(())
+    }
+
+    /// Holds pages that this worker keeps against what the others know by now; those that somebody
+    /// else keeps leave this one.
+    fn reclaim(&mut self, ids: &[u64]) -> Result<()> {
+        let mut records = Vec::new();
+        for &id in ids {
+            let Some(record) = self.store.record(id)? else { continue };
+            if record.indexed && record.of.is_none() && !Self::is_elsewhere(&record.key) {
+                records.push(record);
+            }
+        }
+        let documents: Vec<_> = records.iter().map(Record::document).collect();
+        self.ask_ahead_of(&documents)?;
+        for record in &records {
+            let who = match self.ask_all(&record.document())? {
+                Some(Told::Duplicate(of)) => self.url_of(of.id)?,
+                Some(Told::Taken) if !self.owns(&record.key)? => "the same URL".to_owned(),
+                _ => continue,
+            };
+            let url = String::from_utf8_lossy(&record.key).into_owned();
+            self.supersede(record.id, &url)?;
+            self.skip(&url, SkipReason::LeaseLost, &format!("another worker keeps {who}"))?;
+        }
+        Ok(())
+    }
+
+    fn owns(&self, key: &[u8]) -> Result<bool> {
+        match &self.shared {
+            Some(shared) => Ok(shared.verdicts.owns(key)?),
+            None => Ok(true),
+        }
+    }
+
+    /// Asks all workers about a page; `None` if there are no others.
+    pub(super) fn ask_all(&mut self, document: &Document<'_>) -> Result<Option<Told>> {
+        let Some(shared) = &mut self.shared else { return Ok(None) };
+        let verdict = match shared.ahead.remove(document.key) {
+            Some(verdict) => Some(verdict),
+            None => shared.verdicts.documents().offer_many(std::slice::from_ref(document))?.pop(),
+        };
+        let of = match verdict {
+            Some(Verdict::New(_)) => return Ok(Some(Told::New)),
+            Some(Verdict::Duplicate { of, .. }) => of,
+            Some(Verdict::Known(_)) | None => return Ok(Some(Told::Taken)),
+        };
+        let Some(record) = shared.verdicts.documents().record(of.id)? else {
+            return Ok(Some(Told::New));
+        };
+        let url = String::from_utf8_lossy(&record.key).into_owned();
+        let own = String::from_utf8_lossy(document.key);
+        if self.decisions.distinct(&own, &url) {
+            // A person has said that they are not the same.
+            if let Some(id) = shared.verdicts.documents().id_of(document.key)? {
+                shared.verdicts.documents().restore(id)?;
+            }
+            return Ok(Some(Told::New));
+        }
+        let id = match self.store.id_of(&record.key)? {
+            Some(id) => id,
+            None => {
+                let key = format!("{ELSEWHERE}{url}").into_bytes();
+                self.store.insert(&Document { key: &key, ..record.document() }, None)?
+            }
+        };
+        Ok(Some(Told::Duplicate(Neighbour { id, ..of })))
+    }
+
+    /// Whether verdicts come from a cluster.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Asks all workers about pages that are to be decided next, in one go.
+    pub(super) fn ask_ahead(&mut self, pages: &[&PageWork]) -> Result<()> {
+        let mut documents = Vec::with_capacity(pages.len());
+        for page in pages {
+            let key = page.key.as_deref().unwrap_or(page.url.as_str());
+            if self.store.id_of(key.as_bytes())?.is_none() {
+                documents.push(page.stored(key.as_bytes()));
+            }
+        }
+        self.ask_ahead_of(&documents)
+    }
+
+    fn ask_ahead_of(&mut self, documents: &[Document<'_>]) -> Result<()> {
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        if documents.len() > 1 {
+            let verdicts = shared.verdicts.documents().offer_many(documents)?;
+            let keys = documents.iter().map(|document| document.key.to_vec());
+            for (key, verdict) in keys.zip(verdicts) {
+                // The second of two equal keys is known by the first.
+                shared.ahead.entry(key).or_insert(verdict);
+            }
+        }
+        Ok(())
+    }
+
+    /// What was asked about and is not used in the end is nobody's again. Before a commit, which
+    /// settles all that was asked about.
+    pub(super) fn drop_ahead(&mut self) -> Result<()> {
+        let Some(shared) = &mut self.shared else { return Ok(()) };
+        for (key, verdict) in std::mem::take(&mut shared.ahead) {
+            if !matches!(verdict, Verdict::Known(_))
+                && let Some(id) = shared.verdicts.documents().id_of(&key)?
+            {
+                shared.verdicts.documents().delete(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A page is known here, and its lease came all the same: the others must know it too.
+    pub(super) fn tell_known(&mut self, id: u64) -> Result<()> {
+        if self.is_shared() { self.reclaim(&[id]) } else { Ok(()) }
+    }
+
+    /// A page of this worker took the place of another one of its.
+    pub(super) fn tell_better(&self, old: &str, new: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        let id = |url: &str| shared.verdicts.documents().id_of(url.as_bytes());
+        if let (Some(old), Some(new)) = (id(old)?, id(new)?) {
+            shared.verdicts.documents().supersede(old, new)?;
+        }
+        Ok(())
+    }
+
+    /// A person took a page back.
+    pub(super) fn tell_restored(&self, url: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if let Some(id) = shared.verdicts.documents().id_of(url.as_bytes())? {
+            shared.verdicts.documents().restore(id)?;
+        }
+        Ok(())
+    }
+
+    /// A person wants a page to be forgotten.
+    pub(super) fn tell_forgotten(&self, url: &str) -> Result<()> {
+        let Some(shared) = &self.shared else { return Ok(()) };
+        if let Some(id) = shared.verdicts.documents().id_of(url.as_bytes())? {
+            shared.verdicts.documents().delete(id)?;
+        }
+        Ok(())
+    }
+
+    /// What is durable here is settled for all; pages that another worker has taken over meanwhile
+    /// leave this one.
+    ///
+    /// Returns whether there were such pages: they leave with one more commit.
+    pub(super) fn settle_shared(&mut self) -> Result<bool> {
+        let Some(shared) = &self.shared else { return Ok(false) };
+        let lost = shared.verdicts.documents().settle()?;
+        shared.verdicts.report(self.stats.pages().fetched);
+        let any = !lost.is_empty();
+        for key in lost {
+            let Some(id) = self.store.id_of(&key)? else { continue };
+            let url = String::from_utf8_lossy(&key).into_owned();
+            self.supersede(id, &url)?;
+            self.skip(&url, SkipReason::LeaseLost, "another worker has fetched it meanwhile")?;
+        }
+        Ok(any)
+    }
+
+    /// Whether a document of the store is another worker's page.
+    pub(super) fn is_elsewhere(key: &[u8]) -> bool {
+        key.starts_with(ELSEWHERE.as_bytes())
+    }
+}

@@ -1,0 +1,209 @@
+//! Sitemaps: what they list comes into the crawl, and of what does not the log tells, in a bounded number
+//! of lines for each.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use crate::error::Result;
+use hapax_data::SitemapPart;
+use hapax_data::SkipReason;
+use hapax_fetch::Sitemap;
+use hapax_frontier::Entry;
+use hapax_url::{Rejected, normalize};
+use hapax_warc::format_time;
+use url::Url;
+
+use super::rules::Refusal;
+use super::writer::Writer;
+
+/// Sitemap indexes on the way to a sitemap.
+const MAX_SITEMAP_DEPTH: u8 = 2;
+/// Redirects on the way to a sitemap, whatever `--max-redirects` says: both stand in one number.
+const MOST_REDIRECTS: u8 = 20;
+/// Lines about entries of one sitemap that are refused; of further ones there is one for each reason.
+const MAX_REFUSED_LINES: u64 = 1000;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// A page that changed since comes first, if the sitemap says so and not that it will change.
+const RECENT: Duration = DAY.saturating_mul(30);
+
+/// How a sitemap was come by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Way {
+    /// Sitemap indexes above it.
+    level: u8,
+    redirects: u8,
+}
+
+impl Way {
+    /// From the number that an entry keeps: without redirects, it is the level.
+    const fn of(entry: &Entry) -> Self {
+        let levels = MAX_SITEMAP_DEPTH + 1;
+        Self { level: entry.hops % levels, redirects: entry.hops / levels }
+    }
+
+    const fn hops(self) -> u8 {
+        self.level + self.redirects * (MAX_SITEMAP_DEPTH + 1)
+    }
+
+    /// Of one below an index that nobody knows any more.
+    pub(super) const BELOW: Self = Self { level: 1, redirects: 0 };
+}
+
+impl Writer {
+    pub(super) fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
+        let now = SystemTime::now();
+        let since = format_time(now.checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH));
+        let until = format_time(now + DAY);
+        let mut refused = Refused::default();
+        for page in sitemap.pages {
+            let changed = page.changed.as_deref().unwrap_or_default();
+            let recent = since.as_str() <= changed && changed < until.as_str();
+            match self.rules.admit(&page.url, 1) {
+                None => {}
+                Some(Ok(url)) => {
+                    let entry = Entry { recent, ..Entry::page(url, 1) };
+                    self.queue_link(entry, Some(&from.url))?;
+                }
+                Some(Err(refusal)) => refused.add(self, refusal)?,
+            }
+        }
+        let way = Way { level: Way::of(from).level.saturating_add(1), redirects: 0 };
+        for map in sitemap.maps {
+            match self.admit_sitemap(&map, way) {
+                None => {}
+                Some(Ok(map)) => self.queue_listed(map, way, &from.url)?,
+                Some(Err(refusal)) => refused.add(self, refusal)?,
+            }
+        }
+        let url = from.url.as_str();
+        for (reason, count) in refused.rest {
+            let detail = format!("a sitemap, with further entries that are refused: {count}");
+            let rest = Refusal::new(from.url.clone(), reason, detail);
+            self.committer.skip_refused(Refusal { sitemap: Some(SitemapPart::Entries), ..rest })?;
+        }
+        if sitemap.beyond + sitemap.unusable > 0 {
+            let detail = format!(
+                "{} entries of this sitemap: beyond --max-sitemap-urls or its size; {}: too long, or no \
+                 address of the web",
+                sitemap.beyond, sitemap.unusable
+            );
+            self.committer.skip(url, SkipReason::Links, &detail)?;
+        }
+        if sitemap.cut {
+            let detail = "a sitemap: larger than --max-sitemap, or damaged";
+            self.committer.skip(url, SkipReason::CutShort, detail)?;
+        }
+        Ok(())
+    }
+
+    /// A redirect of a sitemap: as far below indexes as before, but not without end.
+    pub(super) fn sitemap_moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
+        let mut way = Way::of(from);
+        way.redirects += 1;
+        let most = self.max_redirects.min(MOST_REDIRECTS);
+        let detail = if way.redirects > most {
+            format!("more than {most} in a row")
+        } else if normalize(target, &self.rules.limits).is_ok_and(|to| to == from.url) {
+            "it leads to itself, or to another spelling".to_owned()
+        } else {
+            return self.sitemap_at(target, way);
+        };
+        let detail = format!("a sitemap: {detail}: {target}");
+        self.committer.skip(from.url.as_str(), SkipReason::Redirects, &detail)
+    }
+
+    /// A sitemap that is the same as another one, as its host says.
+    pub(super) fn sitemap_is(&mut self, from: &Entry, target: &Url) -> Result<()> {
+        self.sitemap_at(target, Way::of(from))
+    }
+
+    /// A sitemap that is named somewhere.
+    pub(super) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
+        match self.admit_sitemap(map, way) {
+            None => Ok(()),
+            Some(Ok(map)) => self.queue_sitemap(map, way),
+            Some(Err(refusal)) => self.refuse(refusal).map(drop),
+        }
+    }
+
+    /// Reads a sitemap again of which not all was taken.
+    pub(super) fn sitemap_again(&mut self, map: &Url) -> Result<bool> {
+        let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(false) };
+        Ok(self.frontier.push_again(Entry::sitemap(map, Way::default().hops()))?)
+    }
+
+    /// As [`Rules::admit`](super::rules::Rules::admit), of a sitemap.
+    fn admit_sitemap(&self, map: &Url, way: Way) -> Option<Result<Url, Refusal>> {
+        let map = match normalize(map, &self.rules.limits) {
+            Ok(map) => map,
+            Err(Rejected::Scheme) => return None,
+            Err(Rejected::Trap(what)) => {
+                return Some(Err(Refusal::new(map.clone(), SkipReason::Trap, what)));
+            }
+        };
+        if way.level > MAX_SITEMAP_DEPTH {
+            let detail = format!("a sitemap below {MAX_SITEMAP_DEPTH} indexes");
+            let refusal = Refusal::new(map, SkipReason::Depth, detail);
+            Some(Err(Refusal { sitemap: Some(SitemapPart::TooDeep), ..refusal }))
+        } else if self.rules.in_scope(&map) {
+            Some(Ok(map))
+        } else {
+            let refusal = Refusal::new(map, SkipReason::Scope, "a sitemap");
+            Some(Err(Refusal { sitemap: Some(SitemapPart::Whole), ..refusal }))
+        }
+    }
+
+    /// A sitemap that an index lists: an index is as long as the host likes.
+    fn queue_listed(&mut self, map: Url, way: Way, index: &Url) -> Result<()> {
+        if self.committer.recrawl && self.frontier.knows(map.as_str())? {
+            return self.queue_sitemap(map, way);
+        }
+        self.queue_if_place(Entry::sitemap(map, way.hops()), Some(index))
+    }
+
+    fn queue_sitemap(&self, map: Url, way: Way) -> Result<()> {
+        let entry = Entry::sitemap(map, way.hops());
+        match self.committer.recrawl {
+            true => self.frontier.push_again(entry)?,
+            false => self.frontier.push(entry)?,
+        };
+        Ok(())
+    }
+}
+
+/// What a sitemap lists and the rules refuse.
+#[derive(Default)]
+struct Refused {
+    lines: u64,
+    /// Without a line of their own, by reason.
+    rest: BTreeMap<SkipReason, u64>,
+}
+
+impl Refused {
+    fn add(&mut self, writer: &mut Writer, refusal: Refusal) -> Result<()> {
+        if self.lines < MAX_REFUSED_LINES {
+            self.lines += u64::from(writer.refuse(refusal)?);
+        } else {
+            *self.rest.entry(refusal.reason).or_default() += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_and_redirects_stand_in_one_number_that_an_entry_can_keep() {
+        let url = Url::parse("http://a.example/").unwrap();
+        for level in 0..=MAX_SITEMAP_DEPTH {
+            for redirects in 0..=MOST_REDIRECTS {
+                let way = Way { level, redirects };
+                let stored = Entry::sitemap(url.clone(), way.hops()).encode();
+                assert_eq!(Way::of(&Entry::decode(&stored).unwrap()), way);
+            }
+            assert_eq!(Way { level, redirects: 0 }.hops(), level);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Which page of a cluster is kept: the one a person would keep, whichever came first.
+
+use std::cmp::Reverse;
+
+use crate::error::Result;
+use hapax_data::DecidedBy;
+use hapax_data::DuplicateKind;
+use hapax_dedup::{Level, Neighbour};
+use hapax_index::StoredPage;
+use hapax_page::{examples, site_of};
+use hapax_url::AddressRank;
+use hapax_warc::format_time;
+use url::Url;
+
+use super::commit::Committer;
+use super::event::Event;
+use super::fetch::VALIDATORS;
+use super::page::PageWork;
+use hapax_data::Discarded;
+use hapax_data::{Action, Decision};
+
+/// What speaks for a page, the more the greater: it names itself as canonical, https, no version for
+/// printers or phones, few parameters and a short path, fetched early, large.
+///
+/// Total, and apart from the time of fetching the same whatever came first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rank {
+    canonical: bool,
+    address: AddressRank,
+    time: Reverse<String>,
+    bytes: u64,
+    url: Reverse<String>,
+}
+
+impl Rank {
+    fn new(url: &str, canonical: bool, time: &str, bytes: u64) -> Self {
+        Self {
+            canonical,
+            address: AddressRank::of(url),
+            time: Reverse(time.to_owned()),
+            bytes,
+            url: Reverse(url.to_owned()),
+        }
+    }
+
+    /// Of a discarded page that may take the place of one of `site`.
+    pub(super) fn of(entry: &Discarded, site: u64) -> Self {
+        let own = site_of(Url::parse(&entry.url).ok().as_ref(), entry.url.as_bytes());
+        Self::new(&entry.url, entry.canonical && own == site, &entry.time, entry.bytes)
+    }
+}
+
+/// Under this name the frontier remembers which other address a kept page names as its canonical one.
+const NAMES: &str = "names";
+/// So many kept pages that name another one are remembered where there is no frontier, the newest.
+const MOST_NAMES: usize = 1 << 16;
+
+/// A page takes the place of another only if they are at least so much alike.
+const MIN_SIMILARITY: f64 = 0.8;
+
+impl Committer {
+    /// Whether a page is better than the one that it duplicates. What a person chose stays, and so
+    /// does what the page itself names as its canonical address.
+    ///
+    /// A page of another site takes the place of a kept one only if the kept page names it as its
+    /// canonical address, or if the texts are equal: with a near text of its own it would put that text
+    /// into the index under the kept page's claim. That it names itself as canonical counts on its own
+    /// site alone.
+    pub(super) fn is_better(&mut self, page: &PageWork, best: &Neighbour) -> Result<bool> {
+        let Some(record) = self.store.record(best.id)? else { return Ok(false) };
+        if Self::is_elsewhere(&record.key) {
+            // It is not this worker's to replace.
+            return Ok(false);
+        }
+        let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
+        let names = page.document.canonical.as_ref().map(Url::as_str);
+        let settled = self.decisions.chosen(&other) || self.decisions.was_restored(&other);
+        if page.key.is_some() || names == Some(&other) || settled {
+            return Ok(false);
+        }
+        // Other pages were discarded for that one: they must be like this one too.
+        if best.level != Level::Text && best.similarity.is_none_or(|value| value < MIN_SIMILARITY) {
+            return Ok(false);
+        }
+        let same_site = record.site == site_of(Some(&page.url), url.as_bytes());
+        // The former digest can be forged.
+        let equal = best.level == Level::Text && record.strong_digest;
+        let own = Rank::new(
+            url,
+            same_site && names == Some(url),
+            &format_time(page.time),
+            page.response.body.len() as u64,
+        );
+        let since = std::time::UNIX_EPOCH + std::time::Duration::from_secs(record.time);
+        let rank = |canonical, bytes| Rank::new(&other, canonical, &format_time(since), bytes);
+        // The kept one says itself that this is its address.
+        if names.is_none_or(|names| names == url)
+            && self.named_by(best.id, &other)?.as_deref() == Some(url)
+        {
+            return Ok(true);
+        }
+        if !same_site && !equal {
+            return Ok(false);
+        }
+        // Most pages lose already by what is known without a look into the index.
+        if own < rank(false, 0) {
+            return Ok(false);
+        }
+        let (canonical, bytes) =
+            self.details_of(best.id)?.map_or((false, 0), |page| (page.canonical, page.bytes));
+        Ok(own > rank(same_site && canonical, bytes))
+    }
+
+    /// Remembers which address a page that is kept now names, if it is another one.
+    pub(super) fn remember_named(&mut self, page: &PageWork, id: u64) {
+        let named = page.document.canonical.as_ref().filter(|named| **named != page.url);
+        match &self.frontier {
+            // Only a second look can find that it named one before.
+            Some(frontier) if named.is_some() || self.recrawl => {
+                let named = named.map(|named| named.as_str().into()).unwrap_or_default();
+                frontier.note(page.url.as_str(), NAMES, named);
+            }
+            Some(_) => {}
+            None => {
+                self.named.extend(named.map(|named| (id, named.to_string())));
+                if self.named.len() > MOST_NAMES {
+                    self.named.pop_first();
+                }
+            }
+        }
+    }
+
+    fn named_by(&self, id: u64, url: &str) -> Result<Option<String>> {
+        Ok(match &self.frontier {
+            Some(frontier) => {
+                frontier.note_of(url, NAMES)?.and_then(|named| String::from_utf8(named).ok())
+            }
+            None => self.named.get(&id).cloned(),
+        })
+    }
+
+    /// The page takes the place of the one that it duplicates, and that one is discarded for it.
+    pub(super) fn take_over(
+        &mut self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        best: &Neighbour,
+    ) -> Result<()> {
+        let Some(other) = self.store.record(best.id)? else { return Ok(()) };
+        let kept = self.details_of(best.id)?;
+        let place_of_other = self.place_of(best.id).map(|(place, _)| place);
+        let named = self.named_by(best.id, &String::from_utf8_lossy(&other.key))?;
+        let is_named = named.as_deref() == Some(page.url.as_str());
+        self.forget(best.id)?;
+        let id = self.store.insert(document, None)?;
+        let location = self.archive(page, id, None)?;
+        let place = location.as_ref().map(super::commit::place);
+        self.keep(page, id, &format_time(page.time), location)?;
+        self.remember_named(page, id);
+        let other_id = self.store.insert_record(&other, Some(id))?;
+        let Some(own) = self.store.record(id)? else { return Ok(()) };
+        let text = kept.as_ref().map(|page| page.text.clone());
+        let mut line = self.line(&other, other_id, kept, &own, id, None, Some(best));
+        if is_named {
+            line.kind = DuplicateKind::Canonical;
+        }
+        line.of.warc = place;
+        line.warc = line.warc.or(place_of_other);
+        if let Some(text) = text {
+            (line.shared, line.different) = examples(&text, &page.evidence.basis.text);
+        }
+        self.discarded.append(&line)?;
+        self.observer.tell(&Event::Replaced { line: &line })?;
+        if let Some(frontier) = &self.frontier {
+            // A duplicate is always fetched whole, for what it is held against may change.
+            frontier.note(&line.url, VALIDATORS, Vec::new());
+        }
+        self.stats.update(|counts| {
+            counts.discarded_bytes += line.bytes;
+            *counts.of_kind(line.kind) += 1;
+        });
+        self.decide(&Decision {
+            time: format_time(page.time),
+            action: Action::Keep,
+            id: None,
+            url: page.url.to_string(),
+            of: Some(line.url),
+            new_id: Some(id),
+            old_id: Some(best.id),
+            by: DecidedBy::Survivor,
+        })
+    }
+
+    /// A kept page, whether it is committed or not.
+    fn details_of(&mut self, id: u64) -> Result<Option<StoredPage>> {
+        if let Some(page) = self.recent.get(&id) {
+            let text = self.texts.get(id).map(|text| text.to_string()).unwrap_or_default();
+            return Ok(Some(StoredPage { text, ..page.clone() }));
+        }
+        if let Some(page) = self.earlier.as_ref().and_then(|index| index.page(id).ok()?) {
+            return Ok(Some(page));
+        }
+        // Committed since it was opened.
+        self.look_up_again();
+        Ok(self.earlier.as_ref().and_then(|index| index.page(id).ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_person_would_keep_comes_first() {
+        let rank = |url: &str, canonical| Rank::new(url, canonical, "2026", 9);
+        let order = [
+            rank("https://a.example/longer/but/canonical?x=1&y=2", true),
+            rank("https://a.example/long/path", false),
+            Rank::new("http://a.example/y", false, "2025", 1),
+            Rank::new("http://a.example/x", false, "2026", 10),
+            rank("http://a.example/x", false),
+            rank("http://b.example/x", false),
+        ];
+        assert!(order.is_sorted_by(|a, b| a > b), "{order:?}");
+    }
+}

@@ -1,0 +1,567 @@
+//! The commit thread: what leases came to, the links they brought, and what becomes of them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use crate::error::Result;
+use hapax_data::SkipReason;
+use hapax_frontier::{Entry, EntryKind, Frontier};
+use hapax_url::normalize;
+use tokio::sync::mpsc;
+use url::Url;
+
+use super::commit::{Committer, Outcome};
+use super::control::Control;
+use super::dropped::{Dropped, Source};
+use super::feeds::{Feeds, OpenClaims};
+use super::fetch::Message;
+use super::missing::MissingPages;
+use super::page::PageWork;
+use super::patterns::{MIN_HOST_PAGES, Patterns};
+use super::rules::{Refusal, Rules};
+use super::sitemaps::Way;
+use super::stats::Stats;
+use super::summary::{Stop, Summary};
+
+/// The commit thread.
+#[derive(Debug)]
+pub(super) struct Writer {
+    pub(super) committer: Committer,
+    pub(super) rules: Rules,
+    pub(super) control: Arc<Control>,
+    pub(super) frontier: Arc<dyn Frontier>,
+    pub(super) stats: Arc<Stats>,
+    pub(super) root: PathBuf,
+    /// Where the crawl begins, and where that has moved to: if one of these moves, so does its scope.
+    pub(super) seeds: BTreeSet<Url>,
+    pub(super) links_only: bool,
+    pub(super) max_redirects: u8,
+    pub(super) patterns: Patterns,
+    pub(super) missing: MissingPages,
+    pub(super) feeds: Arc<Feeds>,
+    pub(super) claims: OpenClaims,
+    pub(super) dropped: Dropped,
+    /// What is fetched is archived, so that it can be read again.
+    pub(super) archive: bool,
+    pub(super) page_limits: hapax_extract::Limits,
+    /// When the spool was looked into.
+    pub(super) looked: Instant,
+    /// When the log was told how the crawl goes.
+    pub(super) told: Instant,
+}
+
+/// The log is told so often how the crawl goes.
+const TELL_EVERY: Duration = Duration::from_secs(60);
+/// The spool is looked into so often.
+const SPOOL_EVERY: Duration = Duration::from_millis(500);
+
+/// Messages taken at a time where verdicts come from a cluster.
+const TOGETHER: usize = 64;
+/// After so many pages a host is asked for one that does not exist.
+const PROBE_AFTER: u64 = 10;
+/// A page that leads on has so many words at most; one of more is a page.
+const STUB_WORDS: u32 = 50;
+
+/// Whether a page was asked for and something else came than a failure.
+fn is_answer(message: &Message) -> bool {
+    let lease = match message {
+        Message::Page(page) => page.lease.as_ref(),
+        Message::Unread { lease, .. }
+        | Message::Redirect { lease, .. }
+        | Message::Gone { lease, .. }
+        | Message::Unchanged { lease, .. }
+        | Message::Skip {
+            lease,
+            reason:
+                SkipReason::Http4xx
+                | SkipReason::HttpOther
+                | SkipReason::TooLarge
+                | SkipReason::Bomb
+                | SkipReason::Encoding,
+            ..
+        } => Some(lease),
+        _ => None,
+    };
+    lease.is_some_and(|lease| lease.entry.kind == EntryKind::Page)
+}
+
+/// The URL that was asked for, if a page came or the known one still stands.
+fn page_of(message: &Message) -> Option<&Url> {
+    let lease = match message {
+        Message::Page(page) => page.lease.as_ref()?,
+        Message::Unread { lease, bytes: Some(_), .. } | Message::Unchanged { lease, .. } => lease,
+        _ => return None,
+    };
+    (lease.entry.kind == EntryKind::Page).then_some(&lease.entry.url)
+}
+
+/// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
+struct PanicGuard(Arc<Control>);
+
+impl Drop for PanicGuard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.failed.store(true, Relaxed);
+            self.0.wake.notify_one();
+        }
+    }
+}
+
+impl Writer {
+    /// What a reader finds while the crawl runs, or after it was killed.
+    pub(super) fn save_summary(&mut self) -> Result<()> {
+        let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
+        if self.told.elapsed() >= TELL_EVERY {
+            self.told = Instant::now();
+            let pages = self.stats.pages();
+            tracing::info!(
+                "{} fetched, {} indexed, {} discarded, {} queued",
+                pages.fetched,
+                pages.indexed,
+                pages.discarded(),
+                counts.queued
+            );
+        }
+        let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
+        summary.shared = self.committer.is_shared();
+        if !summary.shared {
+            summary.name_hosts(&self.stats, &*self.frontier);
+        }
+        let summary = serde_json::to_vec_pretty(&summary)?;
+        Ok(hapax_data::replace(&self.root, "summary.json", &summary)?)
+    }
+
+    /// Works until all senders are gone; returns the time spent on the data directory, and whether a seed was
+    /// ever fetched there, if that is known.
+    pub(super) fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Message>,
+    ) -> Result<(Duration, Option<bool>)> {
+        // It waits with a limit of time, whatever the caller's runtime is.
+        let timer = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        let control = Arc::clone(&self.control);
+        let _guard = PanicGuard(Arc::clone(&self.control));
+        let result =
+            self.committer.apply_spool().and_then(|_| self.receive(&mut inbox, &timer)).and_then(
+                |()| {
+                    self.committer.apply_spool()?;
+                    self.log_dropped()?;
+                    let counts = self.frontier.counts();
+                    let finished = counts.queued == counts.deferred;
+                    self.committer.commit(finished)?;
+                    self.committer.count_by_log()?;
+                    let told = (self.committer.elapsed(), self.committer.seed_fetched);
+                    self.committer.close()?;
+                    Ok(told)
+                },
+            );
+        if result.is_err() {
+            control.failed.store(true, Relaxed);
+            inbox.close();
+        }
+        control.wake.notify_one();
+        result
+    }
+
+    fn receive(
+        &mut self,
+        inbox: &mut mpsc::Receiver<Message>,
+        timer: &tokio::runtime::Runtime,
+    ) -> Result<()> {
+        loop {
+            let message = match inbox.try_recv() {
+                Ok(message) => message,
+                Err(mpsc::error::TryRecvError::Disconnected) => return Ok(()),
+                Err(mpsc::error::TryRecvError::Empty) => {
+                    // A quiet moment: what is old enough becomes durable.
+                    if self.committer.maybe_commit()? || self.idle_commit()? || self.spool()? {
+                        self.save_summary()?;
+                        self.control.wake.notify_one();
+                        continue;
+                    }
+                    let wait = async { tokio::time::timeout(SPOOL_EVERY, inbox.recv()).await };
+                    match timer.block_on(wait) {
+                        Ok(Some(message)) => message,
+                        Ok(None) => return Ok(()),
+                        Err(_) => continue,
+                    }
+                }
+            };
+            for message in self.together(message, inbox)? {
+                // In front of what its lease came to.
+                let ends_lease = !matches!(message, Message::SitemapElsewhere(_));
+                self.take(message)?;
+                self.control.active.fetch_sub(u64::from(ends_lease), Relaxed);
+            }
+            self.committer.drop_ahead()?;
+            if self.committer.maybe_commit()? {
+                self.save_summary()?;
+            }
+            self.spool()?;
+            self.control.wake.notify_one();
+        }
+    }
+
+    /// A message, and what waits behind it if the verdicts come from a cluster: all pages are asked
+    /// about in one go.
+    fn together(
+        &mut self,
+        first: Message,
+        inbox: &mut mpsc::Receiver<Message>,
+    ) -> Result<Vec<Message>> {
+        let mut messages = vec![first];
+        if !self.committer.is_shared() {
+            return Ok(messages);
+        }
+        while messages.len() < TOGETHER
+            && let Ok(message) = inbox.try_recv()
+        {
+            messages.push(message);
+        }
+        let mut pages = Vec::new();
+        for message in &messages {
+            if let Message::Page(page) = message
+                && let Some(lease) = page.lease.as_ref()
+                && lease.entry.kind == EntryKind::Page
+                && !self.links_only
+                && !page.document.robots.noindex
+                && self.leads_on(page).is_none()
+                && !self.committer.forgotten(&page.url, &lease.host)
+                && !self.is_missing(&lease.host, page)?
+            {
+                pages.push(&**page);
+            }
+        }
+        self.committer.ask_ahead(&pages)?;
+        Ok(messages)
+    }
+
+    /// Does what people ask for beside the crawl; looks for it once in a while.
+    fn spool(&mut self) -> Result<bool> {
+        if self.looked.elapsed() < SPOOL_EVERY {
+            return Ok(false);
+        }
+        self.looked = Instant::now();
+        self.committer.apply_spool()
+    }
+
+    /// What went to the queues on disk can be read back only after a commit; what no page brought
+    /// about is committed in time too.
+    fn idle_commit(&mut self) -> Result<bool> {
+        let quiet = self.control.active.load(Relaxed) == 0;
+        let counts = self.frontier.counts();
+        let done = quiet && counts.queued <= counts.deferred;
+        if done && self.settle_claims()? {
+            return Ok(true);
+        }
+        if self.read_again(done)? {
+            return Ok(true);
+        }
+        let waits = !self.frontier.has_work() || self.committer.is_old();
+        let idle = quiet && waits && self.frontier.is_dirty();
+        if idle {
+            self.committer.commit(false)?;
+        }
+        Ok(idle)
+    }
+
+    fn take(&mut self, message: Message) -> Result<()> {
+        if is_answer(&message) {
+            self.stats.reached.fetch_add(1, Relaxed);
+        }
+        if page_of(&message).is_some_and(|url| self.seeds.contains(url)) {
+            self.committer.seed_fetched = Some(true);
+        }
+        match message {
+            Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
+            Message::Quiet { lease } => {
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Skip { lease, reason, detail } => {
+                if lease.entry.kind != EntryKind::Probe {
+                    self.stats.host_failed(&lease.host);
+                    let refusal = Refusal::of_lease(&lease.entry, reason, detail);
+                    self.committer.skip_refused(refusal)?;
+                }
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Unread { lease, why, bytes } => {
+                if lease.entry.kind == EntryKind::Page {
+                    self.committer.skip(lease.entry.url.as_str(), why.reason, &why.detail)?;
+                    if let Some(bytes) = bytes {
+                        self.committer.count_unused(Some(&lease), bytes);
+                    }
+                    self.stats.release(&lease.host);
+                }
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Defer { lease, reason, detail, fault } => {
+                if lease.entry.kind == EntryKind::Probe {
+                    let down = self.frontier.free_failed(&lease, Instant::now());
+                    self.committer.finish(Some(&lease));
+                    return if down { self.host_down(&lease.entry.url) } else { Ok(()) };
+                }
+                let down = self.frontier.defer(&lease, fault, Instant::now());
+                self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
+                if down { self.host_down(&lease.entry.url) } else { Ok(()) }
+            }
+            Message::Redirect { lease, target, moved } => {
+                let entry = lease.entry.clone();
+                if entry.kind == EntryKind::Probe {
+                    // It leads somewhere all the same: nothing is learnt.
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
+                if entry.kind == EntryKind::Sitemap {
+                    self.sitemap_moved(&entry, &target)?;
+                    self.committer.finish(Some(&lease));
+                    return Ok(());
+                }
+                self.redirected(&lease, &target, moved)
+            }
+            Message::Gone { lease, status } => {
+                let url = lease.entry.url.as_str();
+                if lease.entry.kind == EntryKind::Page {
+                    self.committer.gone(url)?;
+                }
+                self.stats.host_failed(&lease.host);
+                self.committer.skip(url, SkipReason::Http4xx, &format!("status {status}"))?;
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Clean { lease, target } => {
+                match lease.entry.kind {
+                    EntryKind::Sitemap => self.sitemap_is(&lease.entry, &target)?,
+                    _ => self.push(&target, lease.entry.depth, lease.entry.hops)?,
+                }
+                let url = lease.entry.url.as_str();
+                self.committer.skip(
+                    url,
+                    SkipReason::CleanParam,
+                    &format!("the same as {target}"),
+                )?;
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::Sitemap { lease, sitemap, .. } => {
+                self.sitemap(&lease.entry, sitemap)?;
+                self.committer.finish(Some(&lease));
+                Ok(())
+            }
+            Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default()),
+            Message::Claimed { lease, claim } => self.claimed(lease, &claim),
+            Message::Unchanged { lease, response, time } => {
+                self.committer.unchanged(&lease, &response, time)
+            }
+            Message::Page(page) => {
+                let lease = page.lease.as_ref().map(|lease| (lease.host.clone(), lease.entry.kind));
+                self.page(*page)?;
+                if let Some((host, EntryKind::Page)) = lease {
+                    self.stats.release(&host);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn host_down(&mut self, url: &Url) -> Result<()> {
+        let host = url.join("/").unwrap_or_else(|_| url.clone());
+        let detail = "it asks to be left alone, or too many requests in a row failed; what waits for \
+                      this host is tried at the next run";
+        self.committer.skip(host.as_str(), SkipReason::HostDown, detail)
+    }
+
+    fn page(&mut self, page: PageWork) -> Result<()> {
+        let Some(lease) = page.lease.as_ref() else { return Ok(()) };
+        let entry = lease.entry.clone();
+        if entry.kind == EntryKind::Probe {
+            self.missing.learn(&*self.frontier, &lease.host, &page);
+            self.committer.finish(Some(lease));
+            return Ok(());
+        }
+        if self.committer.forgotten(&page.url, &lease.host) {
+            self.committer.skip(page.url.as_str(), SkipReason::Forgotten, "")?;
+            self.committer.unused(&page);
+            return Ok(());
+        }
+        if let Some(target) = self.leads_on(&page).cloned() {
+            // A stub that leads on at once is a redirect, whatever its status.
+            return self.redirected(lease, &target, true);
+        }
+        if self.is_missing(&lease.host, &page)? {
+            let detail = "like the answer to an address that does not exist";
+            self.committer.skip(page.url.as_str(), SkipReason::Soft404, detail)?;
+            self.committer.gone(page.url.as_str())?;
+            self.committer.unused(&page);
+            return Ok(());
+        }
+        if let Some(limit) = page.document.truncated {
+            self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
+        }
+        if page.document.links_left_out > 0 {
+            let detail = format!(
+                "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
+                page.document.links_left_out
+            );
+            self.committer.skip(page.url.as_str(), SkipReason::Links, &detail)?;
+        }
+        if page.document.robots.nofollow {
+            self.not_followed(&page, "the page asks not to follow its links")?;
+        } else {
+            let depth = entry.depth.saturating_add(1);
+            let archived = self.archive && !self.links_only && !page.document.robots.noindex;
+            self.dropped.source = Some(Source { page: page.url.clone(), archived });
+            for link in &page.document.links {
+                match link.nofollow {
+                    false => self.push(&link.url, depth, 0)?,
+                    true => self.pass_by(&link.url, depth, &page.url)?,
+                }
+            }
+            if let Some(next) = &page.document.refresh {
+                self.push(next, depth, 0)?;
+            }
+            self.dropped.source = None;
+        }
+        if let Some(canonical) = &page.document.canonical {
+            // The page that is named comes into the crawl, but only from within the scope.
+            if let Some(Ok(url)) = self.rules.admit(canonical, entry.depth) {
+                self.frontier.push(Entry::page(url, entry.depth))?;
+            }
+        }
+        let host = lease.host.clone();
+        if self.links_only {
+            self.committer.unused(&page);
+        } else if page.document.robots.noindex {
+            self.committer.skip(
+                page.url.as_str(),
+                SkipReason::Noindex,
+                "the page asks not to be indexed",
+            )?;
+            self.committer.gone(page.url.as_str())?;
+            self.committer.ask_again(page.url.as_str());
+            self.committer.unused(&page);
+        } else {
+            if self.rules.have_depth() && entry.depth > 0 {
+                self.committer.remember_depth(page.url.as_str(), entry.depth);
+            }
+            let outcome = self.committer.page(&page)?;
+            self.check_claims(&page.url, &outcome)?;
+            self.patterns
+                .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
+        }
+        if self.stats.host_pages(&host) >= PROBE_AFTER
+            && !self.links_only
+            && let Some(probe) = self.missing.probe(&page.url, &host)
+        {
+            self.frontier.push(probe)?;
+        }
+        Ok(())
+    }
+
+    /// Where a stub leads on at once, whatever its status. A page with text of its own that reloads, or
+    /// shows another after a while, is one.
+    fn leads_on<'p>(&self, page: &'p PageWork) -> Option<&'p Url> {
+        let target = page.document.refresh.as_ref()?;
+        let other = normalize(target, &self.rules.limits).is_ok_and(|target| target != page.url);
+        (other && page.evidence.basis.features.tokens <= STUB_WORDS).then_some(target)
+    }
+
+    /// Whether a page is what its host answers for addresses that do not exist. Where it answers with its
+    /// first page, that one is there all the same.
+    fn is_missing(&mut self, host: &str, page: &PageWork) -> Result<bool> {
+        let first = page.url.path() == "/" && page.url.query().is_none();
+        Ok(!first
+            && !self.seeds.contains(&page.url)
+            && self.missing.looks_like(&*self.frontier, host, page)?)
+    }
+
+    /// Links that a page asks not to follow, once each; another page may lead to them all the same.
+    fn not_followed(&mut self, page: &PageWork, why: &str) -> Result<()> {
+        let links = page.document.links.len();
+        if links > 0 {
+            let detail = format!("{why}: {links} of them");
+            self.committer.skip(page.url.as_str(), SkipReason::Nofollow, &detail)?;
+        }
+        Ok(())
+    }
+
+    /// A link that asks not to be followed: said once of each URL that nothing else has led to yet.
+    fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
+        let Some(Ok(url)) = self.rules.admit(url, depth) else {
+            // It would not be followed anyway, which is said in the usual way.
+            return self.push(url, depth, 0);
+        };
+        // Under a name of its own: what is refused for its depth is taken in by a later run.
+        let mut named = url.clone();
+        named.set_fragment(Some("nofollow"));
+        if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
+            let detail = format!("rel=nofollow on {from}");
+            self.committer.skip(url.as_str(), SkipReason::Nofollow, &detail)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+        match self.rules.admit(url, depth) {
+            None => Ok(()),
+            Some(Ok(url)) => {
+                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
+                self.queue_link(entry(url), None)
+            }
+            Some(Err(refusal)) => self.refuse(refusal).map(drop),
+        }
+    }
+
+    /// Queues what the rules admit, if it is new, unless something else speaks against it. Whether it was
+    /// new; `None` if something did.
+    pub(super) fn admitted(
+        &mut self,
+        url: Url,
+        depth: u16,
+        entry: impl FnOnce(Url) -> Entry,
+    ) -> Result<Option<bool>> {
+        if !self.may_queue(&url, depth)? {
+            return Ok(None);
+        }
+        Ok(Some(self.frontier.push(entry(url))?))
+    }
+
+    /// Whether nothing but the rules, which were asked, speaks against a URL; else a line says what.
+    pub(super) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
+        let host = hapax_url::host_key(url);
+        if self.committer.forgotten(url, &host) {
+            if self.frontier.mark(url)? {
+                self.committer.skip(url.as_str(), SkipReason::Forgotten, "")?;
+            }
+            return Ok(false);
+        }
+        let pages = self.stats.host_pages(&host);
+        // Only what is new counts for the checks, not a link that is met again.
+        if pages >= MIN_HOST_PAGES
+            && !self.frontier.knows(url.as_str())?
+            && let Some(why) = self.patterns.leaves_out(url, pages)
+        {
+            self.frontier.mark(url)?;
+            self.committer.skip(url.as_str(), SkipReason::DustRule, &why)?;
+            return Ok(false);
+        }
+        Ok(!self.left_to_feed(url, depth)?)
+    }
+
+    /// Each refused URL is logged once, however often it is linked; one that another way had brought in
+    /// is not refused. Whether there is a line now.
+    pub(super) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
+        let url = &refusal.url;
+        let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
+        if fresh {
+            self.committer.skip_refused(refusal)?;
+        }
+        Ok(fresh)
+    }
+}

@@ -1,0 +1,13 @@
+//! The engine from outside: its examples, and what an embedder may do wrong.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod embedding;
+#[path = "support/small_site.rs"]
+mod small_site;
+
+#[path = "../examples/embed.rs"]
+mod embed;
+#[path = "../examples/own_parts.rs"]
+mod own_parts;
+#[path = "../examples/resume.rs"]
+mod resume;
