@@ -414,6 +414,13 @@ pub(crate) struct ListArgs {
     pub(crate) data: DataDirs,
 }
 
+impl ListArgs {
+    /// Which rows, in which order, and whether from the end.
+    pub(crate) const fn select(&self) -> (&Filter, Option<Order>, bool) {
+        (&self.filter, self.sort, self.reverse)
+    }
+}
+
 /// What is to be restored.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct RestoreArgs {

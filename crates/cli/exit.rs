@@ -1,6 +1,9 @@
 //! Exit codes, and which error means which.
 
 use std::io;
+use std::path::Path;
+
+use crate::shell::shell_path;
 
 /// Finished.
 pub(crate) const COMPLETE: u8 = 0;
@@ -178,8 +181,21 @@ pub(crate) fn advice(error: &anyhow::Error) -> Option<String> {
         let Some(hapax_index::Error::Damaged { path, .. }) = index else { return None };
         let folder =
             path.ancestors().find(|folder| folder.file_name().is_some_and(|n| n == "index"))?;
-        folder.parent().map(crate::commands::open_index::advice)
+        folder.parent().map(advice_on_index)
     })
+}
+
+/// What to do about a damaged index.
+pub(crate) fn advice_on_index(data: &Path) -> String {
+    let pages = data.join("pages");
+    let copy = "put a copy of index/ back";
+    match pages.is_dir() {
+        true => format!(
+            "{copy}, or make a new data directory from the stored pages: `crawl pages {} --data NEW`",
+            shell_path(&pages)
+        ),
+        false => format!("{copy}, or crawl again with --fresh: the pages were not stored"),
+    }
 }
 
 /// What to do about an error of this code.

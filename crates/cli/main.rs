@@ -4,6 +4,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod args;
+mod change;
 mod cluster;
 mod command_line;
 mod commands;
@@ -14,11 +15,14 @@ mod exit;
 mod inspect;
 mod limits;
 mod local_server;
+mod log;
 mod metrics;
+mod open_index;
 mod output;
 mod progress;
 mod seeds;
 mod settings;
+mod shell;
 mod signals;
 mod spelling;
 mod summary;
@@ -49,7 +53,7 @@ fn main() -> ExitCode {
             return ExitCode::from(code);
         }
     };
-    let begun = is_after_1970().and_then(|()| output::init_log(&args.common));
+    let begun = is_after_1970().and_then(|()| log::init_log(&args.common));
     if begun.is_ok() {
         slips.iter().for_each(|slip| tracing::warn!("{slip}"));
     }

@@ -1,53 +1,8 @@
 //! What a person sees: escaping, units, colour, errors.
 
-use std::io::{IsTerminal, Write};
-use std::path::Path;
+use crate::shell::is_hidden;
+use std::io::Write;
 use std::time::Duration;
-
-use crate::args::Common;
-
-/// Sets up the log, on stderr or in the file that was asked for.
-///
-/// # Errors
-/// The file cannot be written.
-pub(crate) fn init_log(common: &Common) -> anyhow::Result<()> {
-    let level = match (common.quiet, common.verbose) {
-        // Who asks for a file wants to read what happened.
-        (_, 0) if common.log_file.is_some() => "info",
-        (true, _) => "error",
-        (_, 0) => "warn",
-        (_, 1) => "info",
-        _ => "debug",
-    };
-    let filter = format!("{level},tantivy=error,sled=error,html5ever=off,selectors=off");
-    let filter = tracing_subscriber::EnvFilter::new(filter);
-    if let Some(path) = &common.log_file {
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let file = file.map_err(|error| {
-            crate::exit::coded(
-                crate::exit::USAGE,
-                format!("--log-file {}: {error}", path.display()),
-            )
-        })?;
-        tracing_subscriber::fmt()
-            .log_internal_errors(false)
-            .with_env_filter(filter)
-            .with_writer(std::sync::Mutex::new(file))
-            .with_ansi(false)
-            .with_target(false)
-            .init();
-        return Ok(());
-    }
-    tracing_subscriber::fmt()
-        // It would say on stderr that stderr is closed, and panic.
-        .log_internal_errors(false)
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(colour(std::io::stderr().is_terminal()))
-        .with_target(false)
-        .init();
-    Ok(())
-}
 
 /// A reader who has gone, as `head` does, misses the rest; what was done is done, and its exit code holds.
 ///
@@ -79,12 +34,6 @@ pub(crate) fn error(error: &anyhow::Error) {
         }
     }
     let _ = writeln!(std::io::stderr(), "crawl: {}", escape(&message));
-}
-
-/// What a terminal obeys, or what turns the order of what is read.
-fn is_hidden(c: char) -> bool {
-    c.is_control() && c != '\n' && c != '\t'
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Characters of a complaint about input, which may hold a part of the input.
@@ -136,34 +85,6 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     let mut cut: String = flat.chars().take(width.saturating_sub(1)).collect();
     cut.push('…');
     cut
-}
-
-/// A path in a command that is there to be copied: quoted where a shell would take it apart, and nothing in
-/// it speaks to the terminal.
-pub(crate) fn shell_path(path: &Path) -> String {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+:,@%=".contains(byte);
-    if !bytes.is_empty() && bytes.iter().all(plain) {
-        return path.display().to_string();
-    }
-    let odd = |c: char| is_hidden(c) || c.is_control();
-    if let Some(text) = path.to_str().filter(|text| !text.contains(odd)) {
-        return format!("'{}'", text.replace('\'', "'\\''"));
-    }
-    let mut out = "$'".to_owned();
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\'' | '\\' => out.extend(['\\', c]),
-                c if odd(c) && c.is_ascii() => out += &format!("\\x{:02x}", u32::from(c)),
-                c if odd(c) => out += &format!("\\u{:04x}", u32::from(c)),
-                c => out.push(c),
-            }
-        }
-        chunk.invalid().iter().for_each(|byte| out += &format!("\\x{byte:02x}"));
-    }
-    out.push('\'');
-    out
 }
 
 /// `1,234,567`.
@@ -232,28 +153,6 @@ mod tests {
         let text = json(&value);
         assert_eq!(text, "{\"a\\u009b31m\":\"\\u007f\\u202e\\n \u{10ffff}b\"}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
-    }
-
-    #[test]
-    fn a_path_can_be_copied_into_a_shell() {
-        for (path, shown) in [
-            ("crawl-data", "crawl-data"),
-            ("/tmp/a b", "'/tmp/a b'"),
-            ("~x", "'~x'"),
-            ("it's", "'it'\\''s'"),
-            ("北京", "'北京'"),
-            ("a\u{1b}[31m'b\n", "$'a\\x1b[31m\\'b\\x0a'"),
-            ("a\u{202e}\\", "$'a\\u202e\\\\'"),
-            ("", "''"),
-        ] {
-            assert_eq!(shell_path(Path::new(path)), shown);
-        }
-        #[cfg(unix)]
-        {
-            use std::os::unix::ffi::OsStrExt;
-            let path = Path::new(std::ffi::OsStr::from_bytes(b"a\xff"));
-            assert_eq!(shell_path(path), "$'a\\xff'");
-        }
     }
 
     #[test]

@@ -8,7 +8,8 @@ use hapax_crawl::{HostLine, Stop, Summary};
 use hapax_data::SkipReason;
 
 use crate::exit::{COMPLETE, NO_SEED, STOPPED};
-use crate::output::{bytes, duration, escape, number, shell_path};
+use crate::output::{bytes, duration, escape, number};
+use crate::shell::shell_path;
 
 /// The exit code of the run.
 pub(crate) fn code_of(summary: &Summary) -> u8 {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod circles;
 mod crash;
 mod fuzz;
 mod mutants;
@@ -32,6 +33,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   clock [--pages N] [--seed S]    the same crawl by a clock that jumps (needs libfaketime)
   soak [--minutes N] [--pages N] [--seed S] [--csv FILE]   crawls for an hour, killed every 30 to 90 seconds:
                 memory, file handles and disk a page stay as they are
+  circles       fails where files or folders of a crate import each other in a circle
   plot          draws docs/figures/*.csv as docs/pictures/*.svg
   web [--pages N] [--port P]      serves the synthetic web, and prints its seeds
   hostile [--short]   servers that mean harm, in three orders: each has an outcome; fails unless honest hosts keep 80 %
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
     let documents = number("--documents", if long { store::MANY } else { store::FEW });
     let help = args.iter().any(|arg| matches!(arg.as_str(), "--help" | "-h"));
     let result = match args.first().map(String::as_str).filter(|_| !help) {
+        Some("circles") => circles::run(),
         Some("crash") => crash::run(number("--cycles", 50), number("--seed", 1)),
         Some("crash-crawl") => built().and_then(|()| {
             whole::kills(number("--pages", 100_000), number("--cycles", 100), number("--seed", 1))

@@ -11,39 +11,18 @@ use hapax_extract::Recipe;
 use hapax_url::{UrlLimits, normalize};
 use url::Url;
 
-use super::duplicates::{json_row, table, wanted};
+use super::duplicates::{json_row, table};
 use super::sink::Sink;
 use crate::args::{ListArgs, RestoreArgs};
+use crate::change::change;
 use crate::data::saved;
-use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, USAGE, code_of, coded};
-use crate::output::{self, counted, escape, line, number, shell_path};
-use crate::settings::Settings;
-use hapax_crawl::Amend;
+use crate::duplicates::wanted;
+use crate::exit::{BAD_INPUT, COMPLETE, USAGE, coded};
+use crate::output::{self, counted, escape, line, number};
+use crate::shell::shell_path;
 use hapax_data::must_exist;
 use hapax_data::read_only;
-use hapax_data::{Answer, Heads, Request, Row, Rows, submit, tables};
-
-/// Opens the stores of a data directory that nobody works on; `None` if somebody does.
-pub(crate) fn alone(data: &Path) -> Result<Option<(Amend, Settings)>> {
-    let folder = match crate::data::open(data) {
-        Ok(folder) => folder,
-        Err(error) if code_of(&error) == LOCKED => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let saved = crate::data::saved(data)?.unwrap_or_default();
-    let amend = Amend::open(folder, saved.settings.decision()?, !saved.seeds.is_empty())?;
-    Ok(Some((amend, saved.settings)))
-}
-
-/// Has a request done, by the crawl at work or here.
-pub(crate) fn change(data: &Path, request: &Request) -> Result<Answer> {
-    submit(data, request, || {
-        let Some((mut amend, _)) = alone(data)? else { return Ok(false) };
-        amend.apply_spool()?;
-        amend.finish()?;
-        Ok(true)
-    })
-}
+use hapax_data::{Answer, Heads, Request, Row, Rows, tables};
 
 /// A change must not begin a data directory by a slip of the hand.
 fn holds_pages(data: &Path) -> Result<()> {
@@ -97,7 +76,7 @@ pub(super) fn restore(args: &RestoreArgs, quiet: bool) -> Result<u8> {
                 "which ones? Give ids or URLs, a filter such as --host, or --all",
             ));
         }
-        for row in wanted(&rows, &args.list)? {
+        for row in wanted(&rows, args.list.select())? {
             let restored = rows.decisions.restored(row.id).is_some();
             let alias = rows.entry(&row)?.kind == DuplicateKind::Alias;
             let gone = rows.decisions.ended(row.id) || rows.decisions.took_over(row.id);

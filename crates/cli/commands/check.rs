@@ -14,10 +14,11 @@ use hapax_index::{Searcher, damaged_files};
 use hapax_warc as warc;
 use serde_json::{Value, json};
 
-use super::open_index::{advice, advised};
 use super::print;
 use crate::data::{saved, without_settings};
+use crate::exit::advice_on_index;
 use crate::exit::{COMPLETE, DAMAGED, USAGE, WRITE, code_of, coded};
+use crate::open_index::advised;
 use crate::output::{self, bytes, counted, escape, number};
 use hapax_crawl::left_without_store;
 use hapax_data::Decision;
@@ -333,7 +334,7 @@ fn check_index(data: &Path, store: &Store) -> Result<String> {
         let unreadable = |error: &hapax_index::Error| !matches!(error, Damaged { .. });
         let code = if damaged.iter().all(unreadable) { WRITE } else { DAMAGED };
         let each: Vec<String> = damaged.iter().map(ToString::to_string).collect();
-        return Err(coded(code, format!("{}; {}", each.join("; "), advice(data))));
+        return Err(coded(code, format!("{}; {}", each.join("; "), advice_on_index(data))));
     }
     let searcher = Searcher::open(&folder, jieba).map_err(|error| advised(data, error))?;
     let mut found = 0;

@@ -6,12 +6,13 @@ use std::io::Write;
 use anyhow::Result;
 use serde_json::json;
 
-use super::duplicates::{cell, gone_told, open_all};
+use super::duplicates::{cell, open_all};
 use super::sink::{Sink, Table};
 use crate::args::ListArgs;
 use crate::duplicates::Order;
+use crate::duplicates::{gone_told, members};
 use crate::exit::COMPLETE;
-use crate::output::{self, bytes, counted, line, number};
+use crate::output::{self, bytes, line, number};
 use hapax_data::{Cluster, Row, Rows, clusters};
 
 /// Copies shown of a cluster.
@@ -83,16 +84,6 @@ pub(super) fn run(args: &ListArgs) -> Result<u8> {
     }
     out.flush()?;
     Ok(COMPLETE)
-}
-
-/// What a cluster's page stands for, in words.
-pub(crate) fn members(cluster: &Cluster<'_>) -> String {
-    let redirects = counted(cluster.redirects, "redirect");
-    match (cluster.copies, cluster.redirects) {
-        (copies, 0) => format!("{} more", number(copies)),
-        (0, _) => redirects,
-        (copies, _) => format!("{} more and {redirects}", number(copies)),
-    }
 }
 
 /// The largest first, or as is asked: then the copies of each lie in this order, and the clusters by their

@@ -12,8 +12,8 @@ use super::demo_site::{HOSTS, answer};
 use super::main_job::{Run, resume};
 use crate::args::Common;
 use crate::exit::{USAGE, coded};
-use crate::output::shell_path;
 use crate::settings::Settings;
+use crate::shell::shell_path;
 use crate::summary::{code_of, print_summary};
 use hapax_data::DataDir;
 

@@ -9,9 +9,10 @@ use serde_json::Value;
 
 use super::sink::{Sink, Table};
 use crate::args::{Data, DataDirs, ListArgs};
-use crate::duplicates::Order;
+use crate::duplicates::{gone_told, wanted};
 use crate::exit::COMPLETE;
-use crate::output::{self, line, number, shell_path};
+use crate::output::{self, line, number};
+use crate::shell::shell_path;
 use hapax_data::must_hold_pages;
 use hapax_data::{Heads, Row, Rows, Shown, tables};
 
@@ -41,30 +42,6 @@ pub(crate) fn json_row(rows: &Rows, line: &Row, shown: Shown) -> Result<Value> {
         }
     }
     Ok(row)
-}
-
-/// What is said of a page that is not there any more, behind its URL.
-pub(crate) const fn gone_told(gone: bool) -> &'static str {
-    if gone { "  (no page stands there now)" } else { "" }
-}
-
-/// The rows that are wanted, in order.
-pub(crate) fn wanted(rows: &Rows, args: &ListArgs) -> Result<Vec<Row>> {
-    let test = args.filter.test(rows)?;
-    let mut found = Vec::new();
-    for row in rows.all() {
-        if test.wants(rows, row)? {
-            found.push(*row);
-        }
-    }
-    let order = args.sort.unwrap_or_default();
-    if order != Order::Time {
-        found.sort_by(|a, b| order.compare(rows, a, b));
-    }
-    if args.reverse {
-        found.reverse();
-    }
-    Ok(found)
 }
 
 /// The whole log, into a file or to stdout.
@@ -116,7 +93,7 @@ fn wanted_of_all<'a>(
 ) -> Result<Vec<(&'a Opened<'a>, &'a Heads<'a>, Row)>> {
     let mut found = Vec::new();
     for (log, heads) in logs {
-        let rows = wanted(&log.rows, args)?;
+        let rows = wanted(&log.rows, args.select())?;
         found.extend(rows.into_iter().map(|row| (*log, heads, row)));
     }
     if logs.len() > 1 {

@@ -6,11 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
-use hapax_extract::{Document, Reason, Recipe, weighted_words};
+use hapax_extract::{Reason, Recipe, weighted_words};
 use hapax_page::{Evidence, HASH, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
 
+use super::explain_page::Page;
 use super::explain_verdict::{Verdict, ask};
 use super::extract::blocks_json;
 use super::input::read;
@@ -25,18 +26,6 @@ use hapax_data::read_only;
 /// Blocks and words shown without `--all`.
 const FEW: usize = 24;
 const WIDTH: usize = 72;
-
-/// A page that was read.
-pub(super) struct Page {
-    pub(super) name: String,
-    pub(super) bytes: usize,
-    pub(super) document: Document,
-    pub(super) evidence: Evidence,
-    /// What a crawl would call it: the address that was given, or that of the file.
-    pub(super) address: Option<Url>,
-    pub(super) site: u64,
-    pub(super) recipe: Recipe,
-}
 
 pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let pages = 1 + usize::from(args.second.is_some());

@@ -11,7 +11,8 @@ use hapax_page::{Evidence, site_of};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::explain::{Page, page_json, page_text};
+use super::explain::{page_json, page_text};
+use super::explain_page::Page;
 use super::explain_verdict::key_of;
 use crate::duplicates::reason;
 use crate::output::escape;

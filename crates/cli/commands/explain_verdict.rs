@@ -8,7 +8,7 @@ use hapax_url::{host_key, normalize};
 use serde_json::{Value, json};
 use url::Url;
 
-use super::explain::Page;
+use super::explain_page::Page;
 use crate::settings::Settings;
 use hapax_data::Decisions;
 use hapax_data::{Digests, Extent, digests_of, matches};

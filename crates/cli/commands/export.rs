@@ -1,6 +1,6 @@
 //! `crawl export`: the pages that were kept, as JSONL, CSV or a folder of Markdown.
 
-use std::collections::HashMap;
+use crate::duplicates::copies;
 use std::io::Write;
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     if crate::data::saved(data)?.unwrap_or_default().settings.is_personal() {
         for_owner_only();
     }
-    let searcher = super::open_index::open(data)?;
+    let searcher = crate::open_index::open(data)?;
     let copies = copies(&Rows::open(data)?);
     let wanted = |page: &StoredPage| {
         let host = || url::Url::parse(&page.url).map(|url| hapax_url::host_key(&url));
@@ -92,15 +92,6 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         writeln!(std::io::stderr(), "crawl: no page that was kept has this host or language")?;
     }
     Ok(COMPLETE)
-}
-
-/// How many discarded pages stand behind each kept one, redirects not counted.
-pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
-    let mut copies = HashMap::new();
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
-        *copies.entry(rows.kept_for(row).0).or_default() += 1;
-    }
-    copies
 }
 
 /// The number makes it unique, the title makes it readable; nothing of it leads out of the folder.

@@ -1,18 +1,20 @@
 //! `crawl pages`: stored pages through the same line.
 
 mod inputs;
+mod line;
+mod place;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use hapax_data::SkipReason;
 use url::Url;
 
-use self::inputs::Source;
+use self::line::Line;
+use self::place::Source;
 use super::named::{is_stop, root_of};
 use crate::args::Common;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
@@ -22,7 +24,6 @@ use crate::signals::interrupted;
 use crate::summary::way_on;
 use hapax_crawl::import::{MAX_WAITING, Refused, Revisit, Revisits, holds_payload, page_of};
 use hapax_crawl::{Offline, OfflineParts, StoredPage};
-use hapax_data::files::Root;
 
 /// Bytes of archives from pipes that are held, so that they can be read again.
 const MAX_PIPED: usize = 256 << 20;
@@ -116,26 +117,6 @@ pub(super) fn run(
 fn println(text: &str) -> io::Result<()> {
     use std::io::Write;
     writeln!(io::stdout(), "{text}")
-}
-
-struct Line {
-    offline: Offline,
-    fetched: hapax_fetch::Limits,
-    /// Below it JSON lines may name files; without it, below the folder of their own file.
-    root: Option<Root>,
-    interrupted: Arc<AtomicBool>,
-    /// What was read and can be read again.
-    archives: Vec<Source>,
-    /// Bytes of those that came through pipes.
-    piped: usize,
-    revisits: Revisits,
-    bad: u64,
-    /// Messages about those.
-    told: u64,
-    /// Files of folders that are no pages.
-    left_out: u64,
-    /// Links, pipes and devices of folders.
-    links: u64,
 }
 
 impl Line {

@@ -8,8 +8,8 @@ use hapax_data::DecidedBy;
 use hapax_dedup::{Neighbour, Options, Policy, Record, Store};
 use serde_json::json;
 
-use super::change::alone;
 use crate::args::RecheckArgs;
+use crate::change::alone;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{self, counted, escape, line, number};
 use hapax_crawl::Amend;

@@ -24,13 +24,13 @@ struct Found {
 fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
     let mut found = Found { hits: Vec::new(), total: 0, pages: 0, copies: HashMap::new() };
     for data in dirs {
-        let searcher = super::open_index::open(data)?;
+        let searcher = crate::open_index::open(data)?;
         let (hits, total) = searcher.search(query, limit)?;
         found.total += total;
         found.pages += searcher.len();
         let rows = Rows::open(data)?;
         if let [_] = dirs {
-            let copies = super::export::copies(&rows);
+            let copies = crate::duplicates::copies(&rows);
             let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
             found.copies.extend(hits.iter().filter_map(own));
         } else {

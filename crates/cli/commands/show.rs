@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
-use super::duplicates::{gone_told, json_row};
+use super::duplicates::json_row;
+use crate::duplicates::gone_told;
 use crate::duplicates::{Columns, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::output::{self, colour, line, shell_path};
+use crate::output::{self, colour, line};
+use crate::shell::shell_path;
 use hapax_data::Discarded;
 use hapax_data::DuplicateKind;
 use hapax_data::must_hold_pages;

@@ -1,143 +1,18 @@
 //! `crawl duplicates stats`: the log in numbers.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use serde::Serialize;
 
+use crate::duplicates::{CLASSES, LogStats};
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
 use hapax_data::Rows;
 use hapax_data::must_hold_pages;
 
-/// Classes of similarity, each a twentieth wide.
-pub(crate) const CLASSES: usize = 20;
 /// Hosts shown to a person.
 const FEW: usize = 15;
-
-/// One host's share.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct HostStats {
-    pub(crate) host: String,
-    pub(crate) discarded: u64,
-    pub(crate) bytes: u64,
-}
-
-/// The log in numbers.
-#[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct LogStats {
-    /// Rows of the log, what was restored included.
-    pub(crate) rows: u64,
-    /// Pages that are discarded now; aliases not counted.
-    pub(crate) discarded: u64,
-    pub(crate) aliases: u64,
-    pub(crate) restored: u64,
-    /// Bytes of their bodies.
-    pub(crate) bytes: u64,
-    pub(crate) kinds: BTreeMap<&'static str, u64>,
-    /// How many at each Hamming distance, the last for all above.
-    pub(crate) distances: Vec<u64>,
-    /// How many in each twentieth of similarity.
-    pub(crate) similarities: Vec<u64>,
-    /// How many a day.
-    pub(crate) days: BTreeMap<String, u64>,
-    pub(crate) languages: BTreeMap<String, u64>,
-    /// The hosts with most of them first.
-    pub(crate) hosts: Vec<HostStats>,
-}
-
-/// Distances that are told apart.
-const DISTANCES: usize = 17;
-
-impl LogStats {
-    pub(crate) fn of(rows: &Rows) -> Self {
-        let mut stats = Self {
-            rows: rows.all().len() as u64,
-            distances: vec![0; DISTANCES],
-            similarities: vec![0; CLASSES],
-            ..Self::default()
-        };
-        let mut hosts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
-        let mut days: BTreeMap<u64, u64> = BTreeMap::new();
-        stats.restored =
-            rows.all().iter().filter(|row| rows.decisions.restored(row.id).is_some()).count()
-                as u64;
-        for row in rows.discarded() {
-            *stats.kinds.entry(row.kind.as_str()).or_default() += 1;
-            *days.entry(row.time / 86_400).or_default() += 1;
-            if row.is_alias() {
-                stats.aliases += 1;
-                continue;
-            }
-            stats.discarded += 1;
-            stats.bytes += u64::from(row.bytes);
-            if row.distance < u8::MAX
-                && let Some(slot) =
-                    stats.distances.get_mut(usize::from(row.distance).min(DISTANCES - 1))
-            {
-                *slot += 1;
-            }
-            if row.similarity < u16::MAX
-                && let Some(slot) = stats
-                    .similarities
-                    .get_mut((usize::from(row.similarity) * CLASSES / 1000).min(CLASSES - 1))
-            {
-                *slot += 1;
-            }
-            let language = String::from_utf8_lossy(&row.language).trim_matches('\0').to_owned();
-            let language = if language.is_empty() { "?".to_owned() } else { language };
-            *stats.languages.entry(language).or_default() += 1;
-            let host = hosts.entry(row.host).or_default();
-            *host = (host.0 + 1, host.1 + u64::from(row.bytes));
-        }
-        stats.days = days
-            .into_iter()
-            .map(|(day, count)| {
-                let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(day * 86_400);
-                let text = hapax_warc::format_time(time);
-                (text.get(..10).unwrap_or_default().to_owned(), count)
-            })
-            .collect();
-        let name = |number| rows.host_name(number).to_owned();
-        stats.hosts = hosts
-            .into_iter()
-            .map(|(host, (discarded, bytes))| HostStats { host: name(host), discarded, bytes })
-            .collect();
-        stats.sort();
-        stats
-    }
-
-    fn sort(&mut self) {
-        self.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
-    }
-
-    /// Both logs together.
-    fn and(mut self, other: Self) -> Self {
-        self.rows += other.rows;
-        self.discarded += other.discarded;
-        self.aliases += other.aliases;
-        self.restored += other.restored;
-        self.bytes += other.bytes;
-        self.distances.iter_mut().zip(other.distances).for_each(|(a, b)| *a += b);
-        self.similarities.iter_mut().zip(other.similarities).for_each(|(a, b)| *a += b);
-        other.kinds.into_iter().for_each(|(kind, n)| *self.kinds.entry(kind).or_default() += n);
-        other.days.into_iter().for_each(|(day, n)| *self.days.entry(day).or_default() += n);
-        let languages = other.languages.into_iter();
-        languages.for_each(|(language, n)| *self.languages.entry(language).or_default() += n);
-        let mut hosts: BTreeMap<String, HostStats> = BTreeMap::new();
-        for host in std::mem::take(&mut self.hosts).into_iter().chain(other.hosts) {
-            let sum = hosts.entry(host.host.clone()).or_default();
-            sum.discarded += host.discarded;
-            sum.bytes += host.bytes;
-            sum.host = host.host;
-        }
-        self.hosts = hosts.into_values().collect();
-        self.sort();
-        self
-    }
-}
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let mut stats: Option<LogStats> = None;
@@ -176,7 +51,8 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
             Ok(())
         };
     writeln!(out, "\nHamming distance")?;
-    let name = |at: usize| if at + 1 == DISTANCES { format!("{at}+") } else { at.to_string() };
+    let name =
+        |at: usize| if at + 1 == stats.distances.len() { format!("{at}+") } else { at.to_string() };
     let counted = stats.distances.iter().enumerate();
     bars(&mut out, counted.map(|(at, count)| (name(at), *count)).collect())?;
     writeln!(out, "\nSimilarity")?;

@@ -8,9 +8,9 @@ use hapax_dedup::Policy;
 use hapax_extract::Recipe;
 use serde_json::{Value, json};
 
-use super::open_index;
 use crate::data::{saved, without_settings};
 use crate::exit::{COMPLETE, DAMAGED, USAGE, coded};
+use crate::open_index;
 use crate::output::{self, counted, escape, number};
 use crate::summary::{print_hosts, print_summary};
 use hapax_crawl::Summary;
@@ -134,7 +134,7 @@ fn one(json: bool, data: &PathBuf) -> Result<u8> {
 
 /// What is not of this version's formats, and what to do.
 fn say_upgrade(data: &Path) -> Result<()> {
-    let name = crate::output::shell_path(data);
+    let name = crate::shell::shell_path(data);
     writeln!(
         std::io::stdout(),
         "An earlier version wrote this: its pages are compared by the digest of before until `crawl upgrade --data {name}` has run."

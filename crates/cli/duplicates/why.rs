@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use hapax_data::{Discarded, DuplicateKind, Error, Texts};
 
-use crate::commands::open_index::advised;
+use crate::open_index::advised;
 
 /// Where texts of a data directory come from.
 ///

@@ -16,11 +16,9 @@ use serde::Deserialize;
 use super::page::link;
 use super::views::frame;
 use crate::args::ListArgs;
-use crate::commands::clusters::members;
-use crate::commands::duplicates::{gone_told, wanted};
-use crate::commands::export::copies;
-use crate::commands::open_index::advised;
 use crate::duplicates::{Filter, Order};
+use crate::duplicates::{copies, gone_told, members, wanted};
+use crate::open_index::advised;
 use crate::output::{bytes, escape, number};
 use hapax_data::Skipped;
 use hapax_data::{Heads, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables};
@@ -129,7 +127,7 @@ fn pager(query: &ListQuery, path: &str, total: usize) -> Markup {
 }
 
 pub(super) fn list(rows: &Rows, data: &Path, query: &ListQuery) -> Result<Markup> {
-    let found = wanted(rows, &query.args())?;
+    let found = wanted(rows, query.args().select())?;
     let store = tables(data);
     let heads = Heads::new(rows, store.as_ref());
     let mut shown = Vec::new();

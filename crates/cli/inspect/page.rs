@@ -7,7 +7,7 @@ use maud::{Markup, html};
 
 use super::side::side_by_side;
 use super::views::frame;
-use crate::commands::duplicates::gone_told;
+use crate::duplicates::gone_told;
 use crate::duplicates::reason;
 use crate::output::{bytes, escape};
 use hapax_data::Discarded;

@@ -7,7 +7,7 @@ use hapax_dedup::Policy;
 use maud::{DOCTYPE, Markup, html};
 
 use super::charts::{bars, columns};
-use crate::commands::stats::{CLASSES, LogStats};
+use crate::duplicates::{CLASSES, LogStats};
 use crate::output::{bytes, escape, number};
 use hapax_crawl::Summary;
 use hapax_data::Rows;

@@ -1,25 +1,18 @@
 //! A worker's place in a crawl: its name, its heartbeat, and who else is there.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hapax_frontier::Options as Politeness;
 use redis::Value;
 use redis::cluster::ClusterPipeline;
 
-use crate::error::{Error, Result};
-use crate::frontier::ClusterFrontier;
+use crate::error::{Error, MAX_NAME, Result};
 use crate::keys::{Keys, bytes, list, number};
 use crate::link::Link;
-use crate::store::ClusterStore;
 
 /// The version of what lies in the cluster.
 const VERSION: u32 = 1;
-/// The longest name of a crawl or worker: with its life behind it, a worker's must fit the one byte
-/// that says how long it is.
-pub(crate) const MAX_NAME: usize = 200;
 
 /// How a worker joins a crawl.
 #[derive(Clone, Debug)]
@@ -110,50 +103,12 @@ impl Cluster {
         Ok(Arc::new(cluster))
     }
 
-    /// The frontier that all workers share. What is this worker's alone lies in `folder`.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join), or from the folder.
-    pub fn frontier(
-        self: &Arc<Self>,
-        folder: &Path,
-        options: Politeness,
-    ) -> hapax_frontier::Result<ClusterFrontier> {
-        let others = self.workers()?;
-        let alone = !others.iter().any(|other| other.alive && other.name != self.worker);
-        self.heartbeat()?;
-        ClusterFrontier::open(Arc::clone(self), folder, options, alone)
-    }
-
-    /// The store that all workers share. The first one says by its `recipe`, `policy` and expected
-    /// number of pages how it is laid out.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join); [`Error::Differs`] if the crawl has another recipe, policy or
-    /// version, [`Error::Distance`].
-    pub fn store(
-        self: &Arc<Self>,
-        recipe: &str,
-        policy: hapax_dedup::Policy,
-        expected_pages: u64,
-    ) -> Result<ClusterStore> {
-        ClusterStore::open(Arc::clone(self), recipe, policy, expected_pages)
-    }
-
     /// Who is or was at work, by name.
     ///
     /// # Errors
     /// As [`join`](Self::join).
     pub fn workers(&self) -> Result<Vec<WorkerState>> {
         self.beat("")
-    }
-
-    /// How many URLs are known, queued and deferred.
-    ///
-    /// # Errors
-    /// As [`join`](Self::join).
-    pub fn counts(&self) -> Result<hapax_frontier::Counts> {
-        crate::frontier::counts(self)
     }
 
     /// How many documents are stored, about, duplicates among them: a change that was sent twice, for

@@ -1,4 +1,6 @@
-use crate::cluster::MAX_NAME;
+/// The longest name of a crawl or worker: with its life behind it, a worker's must fit the one byte
+/// that says how long it is.
+pub(crate) const MAX_NAME: usize = 200;
 
 /// Why a cluster could not be used.
 #[derive(Debug, thiserror::Error)]

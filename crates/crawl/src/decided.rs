@@ -13,7 +13,7 @@ use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::{Committer, round};
-use super::fetch::VALIDATORS;
+use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
 use super::summary::Summary;
 use super::survivor::Rank;

@@ -6,94 +6,25 @@ use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::SkipReason;
-use hapax_extract::Recipe;
-use hapax_fetch::{Fetcher, Kind, Response, Sitemap, SitemapLimits, Validators};
+use hapax_fetch::{Kind, Response, Sitemap, Validators};
 use hapax_frontier::{EntryKind, Fault, Frontier, Lease};
-use hapax_url::{UrlLimits, normalize};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use hapax_url::normalize;
+use tokio::sync::mpsc;
 use url::Url;
 
 use super::answer::{Answer, is_failure};
 use super::backoff::backoff;
-use super::feeds::{Claim, Feeds};
+use super::context::Shared;
+use super::host_rules::{HostRule, Source};
 use super::lanes::Place;
-use super::page::{PageWork, Unread, is_wanted};
-use super::reach::Fetch;
-use super::received::Received;
-use super::robots::{HostRule, HostRules, Source, USUAL_SITEMAP};
-use super::rules::{Rules, names_host};
-use super::stats::{Budget, Stats};
+use super::message::Message;
+use super::notes::VALIDATORS;
+use super::page::{PageWork, is_wanted};
+use super::robots::USUAL_SITEMAP;
+use super::rules::names_host;
+use super::stats::Budget;
 use super::weight;
 use super::weight::ROOM_KIB;
-use crate::config::Patience;
-use hapax_data::Forgotten;
-
-/// What a lease came to.
-#[derive(Debug)]
-pub(super) enum Message {
-    Page(Box<PageWork>),
-    Sitemap {
-        lease: Lease,
-        sitemap: Sitemap,
-        /// Its room among what waits for the commit thread.
-        room: Option<OwnedSemaphorePermit>,
-    },
-    Redirect {
-        lease: Lease,
-        target: Url,
-        /// For good: 301 or 308.
-        moved: bool,
-    },
-    /// It is not there: 404 or 410.
-    Gone {
-        lease: Lease,
-        status: u16,
-    },
-    /// The host says that this URL is the same as another one.
-    Clean {
-        lease: Lease,
-        target: Url,
-    },
-    /// Another crawl found it to be a duplicate.
-    Claimed {
-        lease: Lease,
-        claim: Claim,
-    },
-    /// A robots.txt names a sitemap outside of the crawl.
-    SitemapElsewhere(Url),
-    /// It is still what was fetched before.
-    Unchanged {
-        lease: Lease,
-        response: Box<Response>,
-        time: SystemTime,
-    },
-    Skip {
-        lease: Lease,
-        reason: SkipReason,
-        detail: String,
-    },
-    /// What came is no page; how many bytes of a body were read, if there was one.
-    Unread {
-        lease: Lease,
-        why: Unread,
-        bytes: Option<u64>,
-    },
-    /// Nothing to say about it.
-    Quiet {
-        lease: Lease,
-    },
-    /// Given up for this run, tried again in the next.
-    Defer {
-        lease: Lease,
-        reason: SkipReason,
-        detail: String,
-        fault: Fault,
-    },
-    /// The lease went back to its queue; the URL of a host that was given up by that.
-    Again {
-        down: Option<Url>,
-    },
-}
 
 /// A larger page counts among those of its kind from when it is read until it is committed.
 const LARGE_PAGE: usize = 1 << 20;
@@ -107,53 +38,8 @@ const BUDGET_WAIT: Duration = Duration::from_millis(50);
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// What is said of the page that was one too many.
 const GIVEN_UP: &str = "; the host is given up for this run";
-/// Under this name the frontier remembers by what a stored copy is known.
-pub(super) const VALIDATORS: &str = "validators";
 /// Bytes of each of them.
 const MAX_VALIDATOR: usize = 256;
-
-/// What all fetch tasks share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) fetch: Arc<dyn Fetch>,
-    /// The same, where it is the built-in one: answers of before a kill are restored within its budgets.
-    pub(super) http: Option<Arc<Fetcher>>,
-    pub(super) frontier: Arc<dyn Frontier>,
-    pub(super) stats: Arc<Stats>,
-    pub(super) agent: String,
-    pub(super) page_limits: hapax_extract::Limits,
-    pub(super) sitemap_limits: SitemapLimits,
-    pub(super) url_limits: UrlLimits,
-    pub(super) recipe: Recipe,
-    pub(super) ignore_robots: Vec<String>,
-    pub(super) delay: Duration,
-    pub(super) patience: Patience,
-    pub(super) retry_wait: Duration,
-    pub(super) rules: HostRules,
-    /// What was queued under other rules is held against these.
-    pub(super) taken: Rules,
-    pub(super) feeds: Arc<Feeds>,
-    pub(super) forgotten: Arc<Forgotten>,
-    /// Not where others may get the lease after a kill.
-    pub(super) received: Option<Arc<Received>>,
-    pub(super) sitemaps: bool,
-    pub(super) cookies: bool,
-    pub(super) links_only: bool,
-    pub(super) recrawl: bool,
-    pub(super) max_pages_per_host: u64,
-    /// Extraction runs on this many threads at a time.
-    pub(super) extractors: Arc<Semaphore>,
-    /// KiB of pages that may wait for the commit thread.
-    pub(super) room: Arc<Semaphore>,
-    /// Large pages among those: one thread is left for the others, if there are two.
-    pub(super) large: Arc<Semaphore>,
-    /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.
-    pub(super) trees: Arc<Semaphore>,
-    pub(super) trees_kib: u32,
-    /// And so many KiB of others are read.
-    pub(super) small_trees: Arc<Semaphore>,
-    pub(super) small_trees_kib: u32,
-}
 
 /// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
 /// where a defect of ours panics.

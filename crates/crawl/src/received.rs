@@ -24,6 +24,8 @@ use super::answer::{Answer, Head, Key, NUMBERS, frame, key, lengths, parse};
 const HEADER: [u8; 16] = *b"hapax answers 1\n";
 /// Bytes of what stands behind it.
 const WHOM: usize = 16;
+/// The version of what that hash is made of.
+const REACH_VERSION: u32 = 1;
 /// Bytes of all files; what comes beyond them would be asked for again after a kill.
 const MAX_BYTES: u64 = 256 << 20;
 
@@ -79,8 +81,10 @@ impl Received {
         reach: &hapax_fetch::Options,
         may_come: &dyn Fn(&str) -> bool,
     ) -> Self {
-        let reach = (&reach.user_agent, &reach.proxy, &reach.headers, reach.cookies);
-        let whom = url_key(&format!("{reach:?}")).to_le_bytes();
+        let proxy = reach.proxy.as_ref().map(url::Url::as_str);
+        let reach = (REACH_VERSION, &reach.user_agent, proxy, &reach.headers, reach.cookies);
+        let reach = serde_json::to_string(&reach).unwrap_or_default();
+        let whom = url_key(&reach).to_le_bytes();
         let received = Self { folder, whom, max_bytes: MAX_BYTES, state: Mutex::default() };
         let warn = |path: &Path, error: &io::Error| {
             tracing::warn!("{}: {error}; its answers are asked for again", path.display());

@@ -13,7 +13,8 @@ use hapax_warc::{RecordKind, RefersTo};
 use url::Url;
 
 use super::commit::{Committer, HOST_PAGES, Outcome};
-use super::fetch::{VALIDATORS, validators_note};
+use super::fetch::validators_note;
+use super::notes::VALIDATORS;
 use super::page::PageWork;
 use hapax_data::is_of_text;
 use hapax_data::{Row, Rows};

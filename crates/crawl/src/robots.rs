@@ -1,16 +1,15 @@
 //! What a host's robots.txt means for this crawl: fetched once a day, remembered between runs.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer};
 use hapax_frontier::{Entry, Lease};
-use hapax_url::{Rejected, UrlKey, UrlLimits, host_key, url_key};
-use tokio::sync::OnceCell;
+use hapax_url::{Rejected, UrlLimits, host_key};
 use url::Url;
 
-use super::fetch::Shared;
+use super::context::Shared;
+use super::host_rules::{Found, HostRule, HostRules, Source};
 
 /// RFC 9309, 2.4: no longer than a day, unless the file cannot be reached.
 const VALID: Duration = Duration::from_secs(24 * 60 * 60);
@@ -22,107 +21,10 @@ const NO_ANSWER: &str = "no answer";
 /// Tries, and how long each waits.
 const WAITS: [Duration; 3] = [Duration::ZERO, Duration::from_secs(2), Duration::from_secs(5)];
 const MAX_WAIT: Duration = Duration::from_secs(12);
-/// Hosts whose rules are held in memory: a file of 500 KiB takes about 1.4 MB.
-const MAX_HOSTS: usize = 256;
 /// Under this name the frontier remembers the file.
 const NOTE: &str = "robots";
 
-/// What robots.txt means for a host in this run.
-#[derive(Clone, Debug)]
-pub(crate) enum HostRule {
-    Rules(Arc<Robots>),
-    Unreachable(String),
-    Refused,
-    TooSlow(Duration),
-}
-
-/// What was found, and how long it holds: from the file's own age on, not from when it was loaded.
-#[derive(Clone, Debug)]
-struct Found {
-    rule: HostRule,
-    until: Instant,
-}
-
-impl Found {
-    fn holds_for(rule: HostRule, time: Duration) -> Self {
-        Self { rule, until: Instant::now() + time }
-    }
-}
-
-type Cell = Arc<OnceCell<Found>>;
-
-/// Whether it may be used; also one that nobody has filled yet.
-fn holds(cell: &Cell) -> bool {
-    cell.get().is_none_or(|found| Instant::now() < found.until)
-}
-
-/// Where a lease has the rule from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
-    /// It was known.
-    Known,
-    /// The lease found it out itself.
-    Lease,
-    /// It waited while another one asked: it was handed out when no pause was known yet.
-    Other,
-}
-
-/// The rules of each host, as far as they were needed.
-#[derive(Debug, Default)]
-pub(super) struct HostRules {
-    held: Mutex<Held>,
-    /// Sitemaps that were named in a recrawl.
-    named: Mutex<HashSet<UrlKey>>,
-    /// Sitemaps that were named, but are not of this crawl, until it is said.
-    elsewhere: Mutex<Vec<Url>>,
-}
-
-type Cells = HashMap<String, Cell>;
-
-#[derive(Debug, Default)]
-struct Held {
-    hosts: Cells,
-    /// What was found of hosts that have no rules: small, so more of them stay.
-    without: Cells,
-}
-
-impl Held {
-    fn cell(&mut self, host: &str) -> Cell {
-        if self.hosts.len() >= MAX_HOSTS {
-            for (host, cell) in std::mem::take(&mut self.hosts) {
-                match cell.get().map(|found| &found.rule) {
-                    // The frontier remembers the files.
-                    Some(HostRule::Rules(_)) => {}
-                    Some(_) => drop(self.without.insert(host, cell)),
-                    None => drop(self.hosts.insert(host, cell)),
-                }
-            }
-            if self.without.len() >= 100 * MAX_HOSTS {
-                self.without.clear();
-            }
-        }
-        if let Some(cell) = self.without.get(host).filter(|cell| holds(cell)) {
-            return Arc::clone(cell);
-        }
-        let cell = self.hosts.entry(host.to_owned()).or_default();
-        if !holds(cell) {
-            *cell = Cell::default();
-        }
-        Arc::clone(cell)
-    }
-}
-
 impl HostRules {
-    /// Whether this sitemap is named for the first time in this run.
-    fn is_first(&self, map: &Url) -> bool {
-        self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
-    }
-
-    /// Sitemaps that were named since the last call, but are not of this crawl.
-    pub(super) fn elsewhere(&self) -> Vec<Url> {
-        std::mem::take(&mut self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// How long to wait before one more request within a lease.
     pub(super) async fn pause(&self, shared: &Shared, lease: &Lease) -> Duration {
         match self.of(shared, lease).await.0 {
@@ -315,6 +217,7 @@ fn seconds_now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_rules::Held;
 
     #[test]
     fn of_a_sitemap_that_is_named_and_not_taken_the_log_tells() {

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 use hapax_frontier::Next;
 use tokio::sync::mpsc;
 
+use crate::context::Shared;
 use crate::control::{Asked, Control, StopHandle};
 use crate::error::Result;
-use crate::fetch::{Message, Shared, work_or_say};
+use crate::fetch::work_or_say;
 use crate::lanes::Lanes;
+use crate::message::Message;
 use crate::rules::RunLimits;
 use crate::summary::Stop;
 

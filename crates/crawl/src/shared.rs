@@ -6,45 +6,15 @@ use std::collections::HashMap;
 use crate::error::Result;
 use hapax_data::ELSEWHERE;
 use hapax_data::SkipReason;
-use hapax_dedup::{Document, DocumentStore, Neighbour, Record, Verdict};
+use hapax_dedup::{Document, Neighbour, Record, Verdict};
 
 use super::commit::{Committer, GROUP_PAGES};
 use super::page::PageWork;
+use super::verdicts::{Asked, Told, Verdicts};
 
 /// Two groups, each page of which may stand beside another worker's.
 const RECLAIMED: u64 = 4 * GROUP_PAGES;
 const RECLAIMED_AT_A_TIME: usize = 256;
-
-/// Verdicts about the pages of all workers that share a crawl.
-pub trait Verdicts: Send + std::fmt::Debug {
-    /// The documents of all workers.
-    fn documents(&self) -> &dyn DocumentStore;
-
-    /// Whether a document is this worker's, in whatever life.
-    ///
-    /// # Errors
-    /// The store's.
-    fn owns(&self, key: &[u8]) -> hapax_dedup::Result<bool>;
-
-    /// Tells the others how many pages this worker has fetched.
-    fn report(&self, fetched: u64);
-}
-
-/// Verdicts, and those of which the use is still to come.
-#[derive(Debug)]
-pub(crate) struct Asked {
-    verdicts: Box<dyn Verdicts>,
-    /// Asked for together, and not used yet.
-    ahead: HashMap<Vec<u8>, Verdict>,
-}
-
-/// What the cluster says of a page.
-pub(super) enum Told {
-    New,
-    /// It is another worker's.
-    Taken,
-    Duplicate(Neighbour),
-}
 
 impl Committer {
     /// Verdicts come from all workers from here on.

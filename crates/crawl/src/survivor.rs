@@ -14,7 +14,7 @@ use url::Url;
 
 use super::commit::Committer;
 use super::event::Event;
-use super::fetch::VALIDATORS;
+use super::notes::VALIDATORS;
 use super::page::PageWork;
 use hapax_data::Discarded;
 use hapax_data::{Action, Decision};

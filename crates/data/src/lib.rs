@@ -14,6 +14,7 @@ pub mod files;
 mod kind;
 mod lines;
 mod log;
+mod page_counts;
 mod positions;
 mod reason;
 mod rows;
@@ -25,7 +26,7 @@ mod texts;
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
-pub use counts::{LogCounts, PageCounts};
+pub use counts::LogCounts;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
 pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
 pub use dir::{DataDir, is_held, is_locked, must_exist, must_hold_pages, replace};
@@ -33,6 +34,7 @@ pub use error::{Context, Error, Result, unreadable, unwritable};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{Claim, Discarded, DiscardedOf, SitemapPart, Skipped};
 pub use log::{Committed, Log};
+pub use page_counts::PageCounts;
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
 };

@@ -6,9 +6,9 @@ use hapax_frontier::Frontier;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::counts::PageCounts;
 use crate::digests::Digests;
 use crate::error::{Error, Result};
+use crate::page_counts::PageCounts;
 use crate::reason::SkipReason;
 
 /// Positions of the other stores, carried by each commit of the dedup store.

@@ -46,13 +46,15 @@ mod error;
 mod fingerprint;
 mod hash;
 mod layout;
+mod limits;
 mod numbers;
-mod pages;
 mod plain;
 mod plan;
 mod policy;
 mod record;
 mod reference;
+mod row;
+mod side;
 mod simhash;
 mod sketch;
 mod store;
@@ -68,18 +70,17 @@ pub use error::{Error, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};
 pub use hash::{FeatureHash, mix64};
 pub use layout::{Layout, LayoutError, Lead, MAX_DISTANCE, MAX_OWN_TABLES};
+pub use limits::{MAX_BAND_BUCKET, MAX_KEY, MAX_PAYLOAD, MAX_RECIPE};
 pub use numbers::{NUMBERS_SIZE, Numbers};
 pub use plain::{PLAIN_RECIPE, Plain};
 pub use plan::{Plan, plans, published_designs};
-pub use policy::{Level, Neighbour, Policy, Rule, Side, Verdict, name_hash};
+pub use policy::{Level, Neighbour, Policy, Rule, Verdict, name_hash};
 pub use record::{DocId, Document, Record};
 pub use reference::{ExpandedSet, MAX_VARIANT_DISTANCE, near_by_probing, near_by_scan};
+pub use side::Side;
 pub use simhash::{FeatureKind, Simhash, TieRule, Weights};
 pub use sketch::{BANDS, SKETCH_SIZE, Sketch};
-pub use store::{
-    MAX_BAND_BUCKET, MAX_CANDIDATES, MAX_KEY, MAX_PAYLOAD, MAX_RECIPE, Options, Report, Snapshot,
-    Store,
-};
+pub use store::{MAX_CANDIDATES, Options, Report, Snapshot, Store};
 pub use stores::DocumentStore;
 pub use tables::{GrowingTables, MemoryIndex, Near, Offered, Shard, Simd, TableOptions, Tables};
 

@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
+use crate::Fingerprint;
 use crate::error::{Error, Result};
 use crate::record::DocId;
-use crate::{Fingerprint, Numbers, Sketch};
+use crate::side::Side;
 
 /// Which level of the decision found and confirmed a duplicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -196,21 +197,6 @@ impl Rule {
     }
 }
 
-/// What the decision looks at in each of two documents.
-#[derive(Clone, Copy, Debug)]
-pub struct Side<'a> {
-    /// The sketch.
-    pub sketch: Option<&'a Sketch>,
-    /// Content tokens.
-    pub tokens: u32,
-    /// Site.
-    pub site: u64,
-    /// Hashes of what it calls itself, or 0; see [`name_hash`].
-    pub names: [u64; 2],
-    /// The numbers in its text.
-    pub numbers: Numbers,
-}
-
 impl Policy {
     pub(crate) fn check(&self) -> Result<()> {
         let all = [
@@ -383,6 +369,7 @@ fn is_named(names: [u64; 2]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Numbers, Sketch};
 
     fn side(tokens: u32, site: u64, names: [u64; 2]) -> Side<'static> {
         Side { sketch: None, tokens, site, names, numbers: Numbers::default() }

@@ -7,8 +7,8 @@ use foldhash::fast::RandomState;
 
 use crate::blocks::Page;
 use crate::class_words::Marks;
-use crate::content::{Reason, Votes, is_set};
 use crate::measure::Measure;
+use crate::votes::{Reason, Votes, is_set};
 
 /// How many values describe a block.
 pub(crate) const EVIDENCE: usize = 86;

@@ -7,8 +7,8 @@ use scraper::{Html, Node};
 
 use crate::class_words::{Marks, marks};
 use crate::declared::Declared;
-use crate::document::Limits;
 use crate::elements::{Attributes, Role, Shown, role, shown};
+use crate::limits::Limits;
 use crate::supply::JSON_LD;
 use crate::wrap::is_wide;
 

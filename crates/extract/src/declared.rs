@@ -1,6 +1,6 @@
 //! What single tags declare: links, base, canonical address, robots, refresh.
 
-use crate::document::Limits;
+use crate::limits::Limits;
 
 /// A link as it stands in the page.
 #[derive(Clone, Debug, PartialEq, Eq)]

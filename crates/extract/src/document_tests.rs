@@ -1,4 +1,5 @@
 use super::*;
+use crate::document::LITTLE_TEXT;
 use crate::title::MAX_HEADING;
 use proptest::prelude::*;
 

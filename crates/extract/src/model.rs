@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 
 use crate::block_evidence::{EVIDENCE, Evidence, Witness};
 use crate::blocks::Page;
-use crate::content::Votes;
 use crate::context::{CONTEXT, Surroundings};
 use crate::trees::{Forest, Judge};
+use crate::votes::Votes;
 
 const WEIGHTS: &str = include_str!("../data/blocks.model");
 

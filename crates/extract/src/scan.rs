@@ -10,9 +10,9 @@ use html5ever::tokenizer::{
 use html5ever::{LocalName, local_name};
 
 use crate::declared::Declared;
-use crate::document::Limits;
 use crate::foreign::Foreign;
 use crate::leap::leap;
+use crate::limits::Limits;
 use crate::parse::{Truncation, is_closed};
 use crate::supply::{Raw, Supply};
 

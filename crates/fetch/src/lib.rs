@@ -1,13 +1,4 @@
-/*!
-One hop of a polite crawler: a URL to a response, within limits, past an address guard.
-
-# Brief overview
-
-- [`Fetcher`] makes a request and counts every byte and second against [`Limits`]; redirects are
-  responses, so that scope, robots and guard are asked again at each hop.
-- [`AddressGuard`] judges the address that is dialled.
-- [`Robots`] reads robots.txt as RFC 9309 says; [`fetch_robots`] gets it; [`Sitemap`] reads what it names.
-*/
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 

@@ -16,10 +16,11 @@ use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
 use crate::host::{Host, class_of, host_hash, sequence};
 use crate::seen::Seen;
 
+mod heads;
 mod queue;
 mod state;
 
-use queue::{HEADS_BYTES, head};
+use heads::{HEADS_BYTES, head};
 use state::State;
 
 /// What the folder of a frontier holds.

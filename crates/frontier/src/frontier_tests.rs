@@ -1,4 +1,4 @@
-use super::queue::{HEAD, HEADS};
+use super::heads::{HEAD, HEADS};
 use super::*;
 
 pub(super) fn entry(url: &str) -> Entry {

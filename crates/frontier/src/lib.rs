@@ -1,13 +1,4 @@
-/*!
-What a crawler fetches next.
-
-# Brief overview
-
-- A [`Frontier`] keeps the seen-set and one queue a host, durably, and hands out URLs politely; a
-  [`DiskFrontier`] does so in a folder:
-  [`Frontier::push`] what was found, [`Frontier::next`] what may be fetched now, and
-  [`Frontier::done`] when it was. [`Frontier::commit`] makes it all durable.
-*/
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 

@@ -1,9 +1,4 @@
-/*!
-Documents to a full-text index that finds Chinese and English words alike. A face over tantivy.
-
-[`Index`] adds, deletes and commits. What a crash left ahead of the caller's other stores is taken
-out by the caller's numbers: [`Index::delete_from`].
-*/
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 

@@ -1,75 +1,22 @@
 //! What `crawl pages` reads: files and folders that a person named, and files that those name.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Result;
-use bytes::Bytes;
 use hapax_crawl::StoredPage;
-use hapax_crawl::import::{ReadSeek, Records, of_resource};
-use hapax_fetch::Limits;
+use hapax_crawl::import::of_resource;
 use url::Url;
 
-use super::Line;
+use super::line::Line;
+use super::place::{Place, Source};
 use crate::commands::input::{as_it_lies, head_and_whole, read_line, unpacked, within};
 use crate::commands::item::{Item, MAX_LINE};
 use crate::commands::named::{open_named, read_named};
 use crate::commands::stored_kind::{StoredKind, stored_kind};
 use hapax_data::files::{Root, is_of_system};
-
-/// A file, and how it may be opened.
-#[derive(Clone, Debug)]
-pub(super) enum Place {
-    /// A person named it: a link to it is followed.
-    Named(PathBuf),
-    /// It was found in a folder, as which path below it.
-    Below { root: Arc<Root>, relative: PathBuf, path: PathBuf },
-}
-
-impl Place {
-    pub(super) fn path(&self) -> &Path {
-        match self {
-            Self::Named(path) | Self::Below { path, .. } => path,
-        }
-    }
-
-    pub(super) fn open(&self) -> io::Result<File> {
-        match self {
-            Self::Named(path) => File::open(path),
-            Self::Below { root, relative, .. } => root.file(relative),
-        }
-    }
-
-    /// Whether it can be read a second time.
-    fn is_file(&self) -> bool {
-        match self {
-            Self::Named(path) => path.is_file(),
-            Self::Below { .. } => true,
-        }
-    }
-}
-
-/// Where an archive lies, so that it can be read again.
-#[derive(Clone, Debug)]
-pub(super) enum Source {
-    File(Place),
-    /// Of a pipe nothing can be read twice.
-    Piped(Bytes),
-}
-
-impl Source {
-    /// Its records from the first one on; of those with a body beyond the limits the head alone.
-    pub(super) fn records(&self, limits: &Limits) -> io::Result<Records> {
-        let input: Box<dyn ReadSeek> = match self {
-            Self::File(place) => Box::new(place.open()?),
-            Self::Piped(bytes) => Box::new(io::Cursor::new(bytes.clone())),
-        };
-        Records::open(input, limits)
-    }
-}
 
 impl Line {
     /// What was named: it is read whatever it is called, or said to be no page.

@@ -7,7 +7,7 @@ mod look;
 mod pump;
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -24,7 +24,6 @@ use self::local::Local;
 use crate::Cluster;
 use crate::keys::{bytes, part_of};
 use crate::link::LEAVE;
-pub(crate) use look::counts;
 
 /// The longest a worker looks at its watch without asking the cluster.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -66,6 +65,31 @@ struct Shared {
 impl Shared {
     fn local(&self) -> MutexGuard<'_, Local> {
         self.local.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cluster {
+    /// The frontier that all workers share. What is this worker's alone lies in `folder`.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join), or from the folder.
+    pub fn frontier(
+        self: &Arc<Self>,
+        folder: &Path,
+        options: Options,
+    ) -> hapax_frontier::Result<ClusterFrontier> {
+        let others = self.workers()?;
+        let alone = !others.iter().any(|other| other.alive && other.name != self.worker);
+        self.heartbeat()?;
+        ClusterFrontier::open(Arc::clone(self), folder, options, alone)
+    }
+
+    /// How many URLs are known, queued and deferred.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join).
+    pub fn counts(&self) -> crate::error::Result<Counts> {
+        look::counts(self)
     }
 }
 

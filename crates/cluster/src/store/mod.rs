@@ -25,6 +25,8 @@ pub use self::tables::MAX_DISTANCE;
 
 /// Documents decided about together.
 const BATCH: usize = 64;
+/// The version of [`Rules`].
+const RULES_VERSION: u32 = 1;
 /// Keys may share a number: so many are tried.
 const MAX_SALT: u64 = 8;
 /// Tickets are taken in blocks.
@@ -59,6 +61,30 @@ struct Open {
     tickets: std::ops::Range<u64>,
 }
 
+/// The rules that all workers must have, as canonical JSON: fields in the order of their declaration.
+#[derive(serde::Serialize)]
+struct Rules {
+    version: u32,
+    policy: Policy,
+}
+
+impl Cluster {
+    /// The store that all workers share. The first one says by its `recipe`, `policy` and expected
+    /// number of pages how it is laid out.
+    ///
+    /// # Errors
+    /// As [`join`](Self::join); [`Error::Differs`](crate::Error::Differs) if the crawl has another recipe, policy or
+    /// version, [`Error::Distance`](crate::Error::Distance).
+    pub fn store(
+        self: &Arc<Self>,
+        recipe: &str,
+        policy: hapax_dedup::Policy,
+        expected_pages: u64,
+    ) -> crate::error::Result<ClusterStore> {
+        ClusterStore::open(Arc::clone(self), recipe, policy, expected_pages)
+    }
+}
+
 impl ClusterStore {
     pub(crate) fn open(
         cluster: Arc<Cluster>,
@@ -71,7 +97,8 @@ impl ClusterStore {
         }
         cluster.agree_version()?;
         cluster.agree("recipe", recipe)?;
-        cluster.agree("policy", &format!("{policy:?}"))?;
+        let rules = Rules { version: RULES_VERSION, policy };
+        cluster.agree("rules", &serde_json::to_string(&rules).unwrap_or_default())?;
         let name = cluster.settle_on("shape", Shape::name_for(expected_pages))?;
         let shape = Shape::named(&name).ok_or_else(|| Error::Foreign {
             address: cluster.link.address.clone(),

@@ -98,7 +98,7 @@ fn a_crawl_of_other_settings_is_refused_and_nothing_is_mixed() {
     assert!(matches!(error, Error::Differs { what: "recipe", .. }), "{error}");
     let policy = Policy { similarity: 0.9, ..suite::policy() };
     let error = other.store("test-1", policy, 1 << 20).unwrap_err();
-    assert!(matches!(error, Error::Differs { what: "policy", .. }), "{error}");
+    assert!(matches!(error, Error::Differs { what: "rules", .. }), "{error}");
     let policy = Policy { distance: 4, ..suite::policy() };
     assert!(matches!(other.store("test-1", policy, 1).unwrap_err(), Error::Distance(3)));
     {

@@ -1,6 +1,6 @@
 //! A hash map from a 32-bit key to several rows: 12 bytes an entry and 4 to 8 for its bucket.
 
-use crate::pages::Pages;
+use crate::tables::pages::Pages;
 use crate::tables::simd::prefetch;
 
 const END: u32 = u32::MAX;

@@ -1,19 +1,12 @@
 //! What is stored of documents, attribute by attribute: the same columns in the memtable and in a
 //! segment, so that a flush and a merge copy bytes.
 
-use crate::policy::Side;
-use crate::record::{DocId, Document, Record};
+use crate::record::DocId;
+use crate::row::{HAS_DIGEST, HAS_SKETCH, Row, STRONG};
 use crate::{Fingerprint, Numbers, SKETCH_SIZE, Sketch};
 
 /// In the column of what a document duplicates: nothing.
 const NONE: u64 = u64::MAX;
-
-pub(crate) const HAS_DIGEST: u8 = 1;
-pub(crate) const HAS_SKETCH: u8 = 2;
-/// The document is in the tables: others can be its duplicates.
-pub(crate) const INDEXED: u8 = 4;
-/// Since format 4: the digest was made by a method without known collisions.
-pub(crate) const STRONG: u8 = 32;
 
 /// The attributes of fixed width, in the order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,118 +64,6 @@ impl Column {
             Self::Tokens | Self::Of => 0xff,
             _ => 0,
         }
-    }
-}
-
-/// One document as it is stored.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row<'a> {
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) flags: u8,
-    pub(crate) tokens: u32,
-    pub(crate) of: Option<DocId>,
-    pub(crate) site: u64,
-    pub(crate) names: [u64; 2],
-    pub(crate) numbers: Numbers,
-    pub(crate) time: u64,
-    pub(crate) digest: Option<[u8; 16]>,
-    pub(crate) sketch: Option<Sketch>,
-    pub(crate) key: &'a [u8],
-}
-
-impl<'a> Row<'a> {
-    pub(crate) fn new(document: &Document<'a>, of: Option<DocId>, indexed: bool) -> Self {
-        let flag = |on: bool, bit: u8| if on { bit } else { 0 };
-        Self {
-            fingerprint: document.fingerprint,
-            flags: flag(document.digest.is_some(), HAS_DIGEST)
-                | flag(document.sketch.is_some(), HAS_SKETCH)
-                | flag(indexed, INDEXED),
-            tokens: document.tokens,
-            of,
-            site: document.site,
-            names: document.names,
-            numbers: document.numbers,
-            time: document.time,
-            digest: document.digest,
-            sketch: document.sketch,
-            key: document.key,
-        }
-    }
-
-    /// The row with the mark of a strong digest, or without it.
-    pub(crate) fn with_strong_digest(mut self, strong: bool) -> Self {
-        self.flags &= !STRONG;
-        if strong && self.digest.is_some() {
-            self.flags |= STRONG;
-        }
-        self
-    }
-
-    pub(crate) fn record(&self, id: DocId) -> Record {
-        Record {
-            id,
-            of: self.of,
-            fingerprint: self.fingerprint,
-            digest: self.digest,
-            sketch: self.sketch,
-            tokens: self.tokens,
-            site: self.site,
-            names: self.names,
-            numbers: self.numbers,
-            time: self.time,
-            indexed: self.flags & INDEXED != 0,
-            strong_digest: self.flags & STRONG != 0,
-            key: self.key.to_vec(),
-        }
-    }
-
-    /// What the decision looks at in it.
-    pub(crate) const fn side(&self) -> Side<'_> {
-        Side {
-            sketch: self.sketch.as_ref(),
-            tokens: self.tokens,
-            site: self.site,
-            names: self.names,
-            numbers: self.numbers,
-        }
-    }
-
-    /// Appends the row, which is number `rows`, to columns. A column stays empty as long as every
-    /// row has its filler.
-    pub(crate) fn push(
-        &self,
-        rows: usize,
-        columns: &mut [Vec<u8>; COLUMNS.len()],
-        keys: &mut Vec<u8>,
-    ) {
-        extend(keys, self.key);
-        let mut put = |column: Column, bytes: &[u8]| {
-            let Some(out) = columns.get_mut(column as usize) else { return };
-            let filler = column.filler();
-            if out.is_empty() && bytes.iter().all(|byte| *byte == filler) {
-                return;
-            }
-            if out.is_empty() {
-                out.resize(rows * column.width(), filler);
-            }
-            extend(out, bytes);
-        };
-        put(Column::Fingerprint, &self.fingerprint.bits().to_le_bytes());
-        put(Column::Flags, &[self.flags]);
-        put(Column::Tokens, &self.tokens.to_le_bytes());
-        put(Column::Of, &self.of.unwrap_or(NONE).to_le_bytes());
-        put(Column::Site, &self.site.to_le_bytes());
-        let [first, second] = self.names.map(u64::to_le_bytes);
-        put(Column::Names, [first, second].as_flattened());
-        put(Column::Numbers, &self.numbers.to_bytes());
-        put(Column::Time, &self.time.to_le_bytes());
-        put(Column::Digest, &self.digest.unwrap_or_default());
-        match &self.sketch {
-            Some(sketch) => put(Column::Sketch, sketch.as_bytes()),
-            None => put(Column::Sketch, &[0; SKETCH_SIZE]),
-        }
-        put(Column::KeyEnd, &(keys.len() as u64).to_le_bytes());
     }
 }
 
@@ -285,5 +166,43 @@ impl<'a> Columns<'a> {
         } else {
             u32::from_le_bytes(self.field(Column::Id, row))
         }
+    }
+}
+impl Row<'_> {
+    /// Appends the row, which is number `rows`, to columns. A column stays empty as long as every
+    /// row has its filler.
+    pub(crate) fn push(
+        &self,
+        rows: usize,
+        columns: &mut [Vec<u8>; COLUMNS.len()],
+        keys: &mut Vec<u8>,
+    ) {
+        extend(keys, self.key);
+        let mut put = |column: Column, bytes: &[u8]| {
+            let Some(out) = columns.get_mut(column as usize) else { return };
+            let filler = column.filler();
+            if out.is_empty() && bytes.iter().all(|byte| *byte == filler) {
+                return;
+            }
+            if out.is_empty() {
+                out.resize(rows * column.width(), filler);
+            }
+            extend(out, bytes);
+        };
+        put(Column::Fingerprint, &self.fingerprint.bits().to_le_bytes());
+        put(Column::Flags, &[self.flags]);
+        put(Column::Tokens, &self.tokens.to_le_bytes());
+        put(Column::Of, &self.of.unwrap_or(NONE).to_le_bytes());
+        put(Column::Site, &self.site.to_le_bytes());
+        let [first, second] = self.names.map(u64::to_le_bytes);
+        put(Column::Names, [first, second].as_flattened());
+        put(Column::Numbers, &self.numbers.to_bytes());
+        put(Column::Time, &self.time.to_le_bytes());
+        put(Column::Digest, &self.digest.unwrap_or_default());
+        match &self.sketch {
+            Some(sketch) => put(Column::Sketch, sketch.as_bytes()),
+            None => put(Column::Sketch, &[0; SKETCH_SIZE]),
+        }
+        put(Column::KeyEnd, &(keys.len() as u64).to_le_bytes());
     }
 }

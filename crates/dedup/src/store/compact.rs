@@ -9,8 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use super::VERSION;
-use super::columns::{Column, Columns, STRONG};
+use super::columns::{Column, Columns};
 use super::deleted::Deleted;
 use super::file_names::Named;
 use super::keys::KeyHasher;
@@ -22,8 +21,10 @@ use super::view::{Shared, read};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
+use crate::limits::VERSION;
 use crate::plan;
 use crate::record::DocId;
+use crate::row::STRONG;
 
 /// More live segments make each look-up slower.
 pub(crate) const MAX_SEGMENTS: usize = 6;

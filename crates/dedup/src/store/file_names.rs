@@ -1,6 +1,7 @@
 //! What a file is by its name. A folder may hold others' files: of them a store knows nothing.
 
-use super::manifest;
+/// The manifest's name until it is whole.
+pub(super) const NEXT: &str = "MANIFEST.tmp";
 
 /// No file of a store has a greater number: one made each millisecond would take 8,900 years to get
 /// there. What is called so is another's.
@@ -20,7 +21,7 @@ pub(super) enum Named {
 
 impl Named {
     pub(super) fn of(name: &str) -> Option<Self> {
-        if name == manifest::NEXT {
+        if name == NEXT {
             return Some(Self::Unfinished);
         }
         if let Some((whole, _)) = name.strip_suffix(".tmp").map(|begun| split(begun, '.')) {

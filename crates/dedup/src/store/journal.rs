@@ -2,23 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{OLDEST, VERSION};
 use crate::dir::{Directory, Output};
 use crate::error::{Error, Result};
+use crate::limits::{MAX_FRAME, OLDEST, VERSION};
 
 const MAGIC: &[u8; 8] = b"HAPAXJNL";
 /// Bytes of the header.
 pub(crate) const HEADER: usize = 16;
 const FRAME_HEAD: usize = 8;
-/// No frame is longer: a key of 65,535 bytes and the fixed parts, or a commit's payload.
-const MAX_FRAME: usize = 1 << 17;
 /// With its first commit a journal is no longer.
 pub(crate) const FIRST: usize = HEADER + FRAME_HEAD + MAX_FRAME;
 /// A journal of more bytes is followed by another, though there is little in memory: commits carry
 /// payloads, and deletions are no documents.
 pub(crate) const FULL: u64 = 64 << 20;
-/// The longest payload of a commit, in bytes.
-pub const MAX_PAYLOAD: usize = MAX_FRAME - 1;
 
 /// What a frame holds; its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

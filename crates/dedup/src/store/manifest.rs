@@ -2,17 +2,13 @@
 
 use std::io;
 
-use super::file_names::{MAX_NUMBER, Named};
-use super::{OLDEST, VERSION};
+use super::file_names::{MAX_NUMBER, NEXT, Named};
 use crate::dir::Directory;
 use crate::error::{Error, Result};
+use crate::limits::{OLDEST, VERSION};
 
 /// The file's name.
 pub(crate) const NAME: &str = "MANIFEST";
-/// Its name until it is whole.
-pub(super) const NEXT: &str = "MANIFEST.tmp";
-/// The longest name of a recipe, in bytes.
-pub const MAX_RECIPE: usize = 1024;
 
 /// One segment of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use super::MAX_CANDIDATES;
 use super::chain::Chain;
-use super::columns::{COLUMNS, Columns, INDEXED, Row};
+use super::columns::{COLUMNS, Columns};
 use super::proposals::{Extent, OLDEST};
-use super::{MAX_BAND_BUCKET, MAX_CANDIDATES};
 use crate::hash::mix64;
+use crate::limits::MAX_BAND_BUCKET;
 use crate::record::DocId;
+use crate::row::{INDEXED, Row};
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
 

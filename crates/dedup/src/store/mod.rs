@@ -34,21 +34,9 @@ use crate::error::{Error, Result};
 use crate::policy::{Neighbour, Verdict};
 use crate::record::{DocId, Document, Record};
 
-pub use self::journal::MAX_PAYLOAD;
-pub use self::manifest::MAX_RECIPE;
 pub use self::options::Options;
 pub use self::proposals::MAX_CANDIDATES;
 pub use self::snapshot::{Report, Snapshot};
-
-/// The version of the format on disk that is written.
-pub(crate) const VERSION: u32 = 4;
-/// The oldest that is read.
-pub(crate) const OLDEST: u32 = 2;
-/// A band's list holds at most this many documents: a template that every page of a site shares
-/// would otherwise make each look-up slow. Hamming tables are never capped.
-pub const MAX_BAND_BUCKET: usize = 512;
-/// The longest key, in bytes.
-pub const MAX_KEY: usize = u16::MAX as usize;
 
 /// Documents, looked up by fingerprint and sketch, each stored once.
 ///
@@ -339,7 +327,7 @@ impl Store {
     /// new. A key that is known keeps its first record, and its number is returned.
     ///
     /// # Errors
-    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`] bytes, [`Error::NoDocument`] if `of` was never
+    /// [`Error::KeyTooLong`] for a key above [`MAX_KEY`](crate::MAX_KEY) bytes, [`Error::NoDocument`] if `of` was never
     /// given, [`Error::Corrupt`] from a segment, [`Error::Poisoned`], [`Error::TooMany`].
     pub fn insert(&self, document: &Document<'_>, of: Option<DocId>) -> Result<DocId> {
         self.writer_with_room().insert(document, of, &self.options)
@@ -393,13 +381,13 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Io`]; then the store is poisoned until it is opened again, for what reached the
-    /// disk is unknown. [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`] bytes.
+    /// disk is unknown. [`Error::PayloadTooLong`] above [`MAX_PAYLOAD`](crate::MAX_PAYLOAD) bytes.
     ///
     /// # Complexity
     /// Two writes, each synced: what was done since the last, then a frame that seals it. A merge that it begins runs on a thread of
     /// its own, and is waited for only once a second full memtable stands behind it.
     pub fn commit(&self, payload: &[u8]) -> Result<()> {
-        if payload.len() > MAX_PAYLOAD {
+        if payload.len() > crate::limits::MAX_PAYLOAD {
             return Err(Error::PayloadTooLong(payload.len()));
         }
         self.commit_with(Some(payload))

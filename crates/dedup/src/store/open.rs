@@ -17,11 +17,12 @@ use super::segment::Segment;
 use super::segment::build::MAX_ROWS;
 use super::view::{Shared, View};
 use super::writer::Writer;
-use super::{Options, Store, VERSION, held};
+use super::{Options, Store, held};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
-use crate::record::decode;
+use crate::limits::VERSION;
+use crate::row::decode;
 
 impl Store {
     pub(super) fn open_with(

@@ -1,7 +1,11 @@
-use super::manifest::MAX_RECIPE;
-use super::writer::MAX_MEMTABLE;
 use crate::error::{Error, Result};
+use crate::limits::MAX_RECIPE;
 use crate::policy::Policy;
+use crate::store::segment::build::MAX_ROWS;
+
+/// A memtable takes no more before a commit. The next open reads what several journals hold into one, and makes
+/// a segment of that before anything is added if it is as much.
+pub(crate) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
 
 /// How a [`Store`](crate::Store) is opened.
 #[derive(Clone, Debug)]

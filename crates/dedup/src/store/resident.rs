@@ -7,10 +7,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::columns::{Columns, INDEXED};
+use super::columns::Columns;
 use super::filter::KeyFilter;
 use super::keys::KeyHasher;
 use super::segment::Segment;
+use crate::row::INDEXED;
 use crate::tables::{GrowingTables, Near};
 use crate::{Fingerprint, Layout};
 

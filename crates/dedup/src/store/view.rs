@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::MAX_BAND_BUCKET;
-use super::columns::Row;
 use super::deleted::Deleted;
 use super::keys::{Key, KeyHasher};
 use super::memtable::Memtable;
@@ -12,8 +10,10 @@ use super::resident::Resident;
 use super::segment::Segment;
 use crate::Fingerprint;
 use crate::error::Result;
+use crate::limits::MAX_BAND_BUCKET;
 use crate::policy::{Level, Neighbour, Policy};
 use crate::record::{DocId, Document, Record};
+use crate::row::Row;
 use crate::tables::Near;
 
 /// A memtable that its writer appends to while others read.

@@ -3,23 +3,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::columns::{Column, INDEXED, Row};
+use super::columns::Column;
 use super::compact::{Ended, Job, NewDigests, Outcome, Running};
 use super::idmap::IdMap;
 use super::journal::{Batch, Journal, Kind};
 use super::keys::Key;
 use super::manifest::Manifest;
 use super::memtable::Memtable;
+use super::options::{MAX_MEMTABLE, Options};
 use super::proposals::{Candidate, Extent};
 use super::resident::{New, Resident};
-use super::segment::build::MAX_ROWS;
 use super::view::{View, read};
-use super::{MAX_KEY, Options};
 use crate::Layout;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
+use crate::limits::MAX_KEY;
 use crate::policy::Verdict;
-use crate::record::{DocId, Document, encode};
+use crate::record::{DocId, Document};
+use crate::row::encode;
+use crate::row::{INDEXED, Row};
 
 /// So few documents are read from the journal at the next open as fast as from a segment.
 const FEW: usize = 4096;
@@ -32,10 +34,6 @@ const AT_ONCE: usize = 32;
 
 /// The room of a batch is kept for the next one up to so many bytes.
 const MAX_REUSED: usize = 4 << 20;
-
-/// A memtable takes no more before a commit. The next open reads what several journals hold into one, and makes
-/// a segment of that before anything is added if it is as much.
-pub(super) const MAX_MEMTABLE: usize = (MAX_ROWS / 2) as usize;
 
 #[derive(Debug)]
 pub(crate) struct Writer {

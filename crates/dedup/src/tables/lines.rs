@@ -6,7 +6,7 @@ use super::bits::{Compress, highest};
 use super::line::{Form, Line};
 use super::long::Long;
 use super::simd::{Portable, Scan};
-use crate::pages::Pages;
+use crate::tables::pages::Pages;
 
 /// Bits of a lead that the place of a line implies once so many lines have split so often: their values
 /// leave them out.

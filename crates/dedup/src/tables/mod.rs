@@ -11,6 +11,7 @@ mod lines;
 mod long;
 mod lookup;
 mod moving;
+pub(crate) mod pages;
 pub(crate) mod simd;
 pub(crate) mod table;
 

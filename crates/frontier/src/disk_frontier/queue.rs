@@ -1,23 +1,10 @@
 //! The queue of one host: its head in memory, the rest on disk, in the order of its classes.
 
+use super::heads::{HEADS_BYTES, head};
 use super::{DiskFrontier, State};
 use crate::entry::{CLASSES, Entry};
 use crate::error::Result;
 use crate::host::{Lane, class_of};
-
-/// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
-pub(super) const HEAD: usize = 256;
-/// Of all hosts together about so many: of each its share, but not fewer than [`LEAST_HEAD`].
-pub(super) const HEADS: usize = 1 << 16;
-const LEAST_HEAD: usize = 8;
-/// And of all hosts together so many bytes, for a URL may have thousands: beyond them one at a time is
-/// read from disk, as it is handed out. What was handed out and came back is held in any case.
-pub(super) const HEADS_BYTES: usize = 16 << 20;
-
-/// How many of each host's queued URLs are held in memory where there are so many hosts.
-pub(super) fn head(hosts: usize) -> usize {
-    (HEADS / hosts.max(1)).clamp(LEAST_HEAD, HEAD)
-}
 
 impl DiskFrontier {
     /// Reads on in one class of a host's queue.

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::disk_frontier::heads::HEAD;
 use crate::disk_frontier::tests::{entry, lease};
 use crate::{Frontier, Lease, Next, Options};
 

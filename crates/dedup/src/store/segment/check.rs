@@ -5,7 +5,7 @@ use super::blocks::Checked;
 use super::postings::Postings;
 use crate::Fingerprint;
 use crate::error::Result;
-use crate::store::columns::INDEXED;
+use crate::row::INDEXED;
 use crate::store::keys::key_hash;
 use crate::store::memtable::digest_key;
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::postings::Postings;
 use crate::error::{Error, Result};
 use crate::layout::Lead;
+use crate::limits::{OLDEST, VERSION};
 use crate::store::columns::{COLUMNS, COLUMNS_OF_2};
-use crate::store::{OLDEST, VERSION};
 use crate::tables::table::{SLACK, Shape};
 
 pub(crate) const MAGIC: &[u8; 8] = b"HAPAXSEG";

@@ -1,5 +1,11 @@
 //! The commit thread: what leases came to, the links they brought, and what becomes of them.
 
+mod begin;
+mod claims;
+mod dropped;
+mod redirects;
+mod sitemaps;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,44 +19,44 @@ use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
 
-use super::commit::{Committer, Outcome};
-use super::control::Control;
-use super::dropped::{Dropped, Source};
-use super::feeds::{Feeds, OpenClaims};
-use super::fetch::Message;
-use super::missing::MissingPages;
-use super::page::PageWork;
-use super::patterns::{MIN_HOST_PAGES, Patterns};
-use super::rules::{Refusal, Rules};
-use super::sitemaps::Way;
-use super::stats::Stats;
-use super::summary::{Stop, Summary};
+use crate::commit::{Committer, Outcome};
+use crate::control::Control;
+use crate::dropped_links::{Dropped, Source};
+use crate::feeds::{Feeds, OpenClaims};
+use crate::message::Message;
+use crate::missing::MissingPages;
+use crate::page::PageWork;
+use crate::patterns::{MIN_HOST_PAGES, Patterns};
+use crate::rules::{Refusal, Rules};
+use crate::sitemap_way::Way;
+use crate::stats::Stats;
+use crate::summary::{Stop, Summary};
 
 /// The commit thread.
 #[derive(Debug)]
-pub(super) struct Writer {
-    pub(super) committer: Committer,
-    pub(super) rules: Rules,
-    pub(super) control: Arc<Control>,
-    pub(super) frontier: Arc<dyn Frontier>,
-    pub(super) stats: Arc<Stats>,
-    pub(super) root: PathBuf,
+pub(crate) struct Writer {
+    pub(crate) committer: Committer,
+    pub(crate) rules: Rules,
+    pub(crate) control: Arc<Control>,
+    pub(crate) frontier: Arc<dyn Frontier>,
+    pub(crate) stats: Arc<Stats>,
+    pub(crate) root: PathBuf,
     /// Where the crawl begins, and where that has moved to: if one of these moves, so does its scope.
-    pub(super) seeds: BTreeSet<Url>,
-    pub(super) links_only: bool,
-    pub(super) max_redirects: u8,
-    pub(super) patterns: Patterns,
-    pub(super) missing: MissingPages,
-    pub(super) feeds: Arc<Feeds>,
-    pub(super) claims: OpenClaims,
-    pub(super) dropped: Dropped,
+    pub(crate) seeds: BTreeSet<Url>,
+    pub(crate) links_only: bool,
+    pub(crate) max_redirects: u8,
+    pub(crate) patterns: Patterns,
+    pub(crate) missing: MissingPages,
+    pub(crate) feeds: Arc<Feeds>,
+    pub(crate) claims: OpenClaims,
+    pub(crate) dropped: Dropped,
     /// What is fetched is archived, so that it can be read again.
-    pub(super) archive: bool,
-    pub(super) page_limits: hapax_extract::Limits,
+    pub(crate) archive: bool,
+    pub(crate) page_limits: hapax_extract::Limits,
     /// When the spool was looked into.
-    pub(super) looked: Instant,
+    pub(crate) looked: Instant,
     /// When the log was told how the crawl goes.
-    pub(super) told: Instant,
+    pub(crate) told: Instant,
 }
 
 /// The log is told so often how the crawl goes.
@@ -112,7 +118,7 @@ impl Drop for PanicGuard {
 
 impl Writer {
     /// What a reader finds while the crawl runs, or after it was killed.
-    pub(super) fn save_summary(&mut self) -> Result<()> {
+    pub(crate) fn save_summary(&mut self) -> Result<()> {
         let (counts, elapsed) = (self.frontier.counts(), self.committer.elapsed());
         if self.told.elapsed() >= TELL_EVERY {
             self.told = Instant::now();
@@ -136,7 +142,7 @@ impl Writer {
 
     /// Works until all senders are gone; returns the time spent on the data directory, and whether a seed was
     /// ever fetched there, if that is known.
-    pub(super) fn run(
+    pub(crate) fn run(
         mut self,
         mut inbox: mpsc::Receiver<Message>,
     ) -> Result<(Duration, Option<bool>)> {
@@ -507,7 +513,7 @@ impl Writer {
         Ok(())
     }
 
-    pub(super) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
+    pub(crate) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
         match self.rules.admit(url, depth) {
             None => Ok(()),
             Some(Ok(url)) => {
@@ -520,7 +526,7 @@ impl Writer {
 
     /// Queues what the rules admit, if it is new, unless something else speaks against it. Whether it was
     /// new; `None` if something did.
-    pub(super) fn admitted(
+    pub(crate) fn admitted(
         &mut self,
         url: Url,
         depth: u16,
@@ -533,7 +539,7 @@ impl Writer {
     }
 
     /// Whether nothing but the rules, which were asked, speaks against a URL; else a line says what.
-    pub(super) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
+    pub(crate) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
         let host = hapax_url::host_key(url);
         if self.committer.forgotten(url, &host) {
             if self.frontier.mark(url)? {
@@ -556,7 +562,7 @@ impl Writer {
 
     /// Each refused URL is logged once, however often it is linked; one that another way had brought in
     /// is not refused. Whether there is a line now.
-    pub(super) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
+    pub(crate) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
         let url = &refusal.url;
         let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
         if fresh {

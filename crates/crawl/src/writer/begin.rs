@@ -6,10 +6,10 @@ use hapax_data::SitemapPart;
 use hapax_frontier::Entry;
 use url::Url;
 
-use super::identity::{RulesIdentity, is_of_links};
-use super::recrawl::GONE;
-use super::sitemaps::Way;
-use super::writer::Writer;
+use crate::identity::{RulesIdentity, is_of_links};
+use crate::recrawl::GONE;
+use crate::sitemap_way::Way;
+use crate::writer::Writer;
 use hapax_data::Skipped;
 
 /// So many pages to look at again are made durable at a time.
@@ -17,7 +17,7 @@ const AGAIN: u64 = 10_000;
 
 impl Writer {
     /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
-    pub(super) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
+    pub(crate) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
         for seed in seeds {
             self.frontier.push(Entry::page(seed.clone(), 0))?;
         }
@@ -26,7 +26,7 @@ impl Writer {
     }
 
     /// Queues what earlier runs refused, if the rules are others now.
-    pub(super) fn reconsider(&mut self, rules: &RulesIdentity) -> Result<()> {
+    pub(crate) fn reconsider(&mut self, rules: &RulesIdentity) -> Result<()> {
         let now = rules.to_text();
         let before = std::mem::replace(&mut self.committer.rules, now.clone());
         if before.is_empty() || before == now {
@@ -80,7 +80,7 @@ impl Writer {
 
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
     /// Returns how many pages it wants, those that wait in the queue already among them.
-    pub(super) fn again(&mut self) -> Result<u64> {
+    pub(crate) fn again(&mut self) -> Result<u64> {
         self.committer.recrawl = true;
         self.committer.looked_at_before = self.stats.looked_at();
         // Budgets are those of the look that begins.

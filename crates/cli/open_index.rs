@@ -7,12 +7,12 @@ use hapax_extract::jieba;
 use hapax_index::{Error, Searcher};
 
 use crate::data::saved;
-use crate::exit::{DAMAGED, USAGE, coded};
-use crate::output::shell_path;
+use crate::exit::{DAMAGED, USAGE, advice_on_index, coded};
+use crate::shell::shell_path;
 use hapax_data::must_exist;
 
 /// Opens the index; where there is none because none was wanted, that is said, and what can be done.
-pub(super) fn open(data: &Path) -> Result<Searcher> {
+pub(crate) fn open(data: &Path) -> Result<Searcher> {
     must_exist(data)?;
     let folder = data.join("index");
     if !folder.join("meta.json").exists()
@@ -50,20 +50,7 @@ pub(crate) fn verify(data: &Path) -> Result<()> {
 /// An error of the index; of a damaged one with what to do.
 pub(crate) fn advised(data: &Path, error: Error) -> anyhow::Error {
     match error {
-        Error::Damaged { .. } => coded(DAMAGED, format!("{error}; {}", advice(data))),
+        Error::Damaged { .. } => coded(DAMAGED, format!("{error}; {}", advice_on_index(data))),
         other => other.into(),
-    }
-}
-
-/// What to do about a damaged index.
-pub(crate) fn advice(data: &Path) -> String {
-    let pages = data.join("pages");
-    let copy = "put a copy of index/ back";
-    match pages.is_dir() {
-        true => format!(
-            "{copy}, or make a new data directory from the stored pages: `crawl pages {} --data NEW`",
-            shell_path(&pages)
-        ),
-        false => format!("{copy}, or crawl again with --fresh: the pages were not stored"),
     }
 }

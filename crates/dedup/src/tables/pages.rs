@@ -1,6 +1,6 @@
 //! Items that grow by pages.
 
-use crate::tables::simd::prefetch;
+use super::simd::prefetch;
 
 /// Items in pages of 2<sup>`BITS`</sup>: but for the first page none moves, and no more room is taken than
 /// a page.

@@ -15,23 +15,23 @@ const MAX_SOURCES: usize = 100;
 /// Where the dropped links to a host stood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Sources {
+pub(crate) struct Sources {
     /// Hosts of pages that are archived.
-    pub(super) hosts: BTreeSet<String>,
+    pub(crate) hosts: BTreeSet<String>,
     /// There were more of them.
-    pub(super) all: bool,
-    pub(super) sitemaps: BTreeSet<String>,
+    pub(crate) all: bool,
+    pub(crate) sitemaps: BTreeSet<String>,
     /// Some cannot be found in the archive: they stood on pages that are not in it (`noindex`,
     /// `--links-only`, `--no-warc`) or cannot be read there, or in one sitemap too many.
-    pub(super) unarchived: bool,
+    pub(crate) unarchived: bool,
     /// Such pages, as far as they are remembered.
-    pub(super) pages: BTreeSet<String>,
+    pub(crate) pages: BTreeSet<String>,
     /// There were more of them.
-    pub(super) more_pages: bool,
+    pub(crate) more_pages: bool,
 }
 
 impl Sources {
-    pub(super) fn add_host(&mut self, host: &str) -> bool {
+    pub(crate) fn add_host(&mut self, host: &str) -> bool {
         if self.all || self.hosts.contains(host) {
             return false;
         }
@@ -39,7 +39,7 @@ impl Sources {
         self.all || self.hosts.insert(host.to_owned())
     }
 
-    pub(super) fn add_sitemap(&mut self, sitemap: &Url) -> bool {
+    pub(crate) fn add_sitemap(&mut self, sitemap: &Url) -> bool {
         if self.sitemaps.len() < MAX_SITEMAPS {
             return self.sitemaps.insert(sitemap.to_string());
         }
@@ -47,7 +47,7 @@ impl Sources {
     }
 
     /// A page that the archive has not.
-    pub(super) fn add_page(&mut self, page: Option<&Url>) -> bool {
+    pub(crate) fn add_page(&mut self, page: Option<&Url>) -> bool {
         let mut fresh = !std::mem::replace(&mut self.unarchived, true);
         match page {
             Some(page) if self.pages.len() < MAX_PAGES => {

@@ -9,7 +9,7 @@ use hapax_url::{host_key, url_key};
 use url::Url;
 
 use super::archive::{Ended, holder_of, holds_page, next_record, open};
-use super::sources::Sources;
+use crate::dropped_links::Sources;
 use crate::writer::Writer;
 
 /// Under this name the frontier remembers that the archive misses pages.
@@ -20,7 +20,7 @@ const ARCHIVE: &str = "archive";
 impl Writer {
     /// Whether some page of these hosts cannot be read in the damaged archive. A later record of it makes
     /// up for the damaged one.
-    pub(super) fn is_a_page_missing(
+    pub(crate) fn is_a_page_missing(
         &mut self,
         archived: &[PathBuf],
         sources: &Sources,

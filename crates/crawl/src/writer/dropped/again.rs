@@ -7,8 +7,7 @@ use crate::error::Result;
 use url::Url;
 
 use super::archive::{Copies, Ended};
-use super::sources::Sources;
-use super::{DROPPED, OTHERS, Requested, Stuck};
+use crate::dropped_links::{DROPPED, OTHERS, Requested, Sources, Stuck};
 use crate::writer::Writer;
 
 /// The archive is read again at most this often while other hosts have work.

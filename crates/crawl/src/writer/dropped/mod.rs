@@ -4,112 +4,23 @@
 mod again;
 mod archive;
 mod damage;
-mod sources;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
 
 use crate::error::Result;
 use hapax_data::SkipReason;
-use hapax_frontier::{Entry, Frontier, Pushed};
+use hapax_frontier::{Entry, Pushed};
 use hapax_url::host_key;
 use url::Url;
 
-use self::sources::Sources;
-use super::fetch::VALIDATORS;
-use super::writer::Writer;
-
-/// Under this name the frontier remembers that links to a host were dropped, and where they stood.
-const DROPPED: &str = "dropped";
-/// Hosts that are remembered one by one; links to all further ones are remembered as those of [`OTHERS`].
-const MAX_HOSTS: usize = 1_000;
-/// No host is called so.
-const OTHERS: &str = "*";
-/// Hosts that a warning names.
-const MAX_WARNINGS: u64 = 10;
-
-/// The page whose links are queued now.
-#[derive(Debug)]
-pub(super) struct Source {
-    pub(super) page: Url,
-    pub(super) archived: bool,
-}
-
-/// Why links cannot be found again in this run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Stuck {
-    #[default]
-    No,
-    /// URLs that wait for the next run leave no place: so do these links.
-    Full,
-    /// Only a recrawl finds them.
-    Unarchived,
-}
-
-/// What was dropped of one host.
-#[derive(Debug, Default)]
-struct Host {
-    /// In this run.
-    links: u64,
-    first: Option<Url>,
-    /// Links wait to be found again.
-    pending: bool,
-    sources: Sources,
-    stuck: Stuck,
-    /// Links that the reading under way has queued.
-    queued: u64,
-}
-
-/// The links that were dropped, by host.
-#[derive(Debug, Default)]
-pub(super) struct Dropped {
-    hosts: BTreeMap<String, Host>,
-    /// Where the links come from that are queued now; `None` for what is no link of a page.
-    pub(super) source: Option<Source>,
-    read: Option<Instant>,
-    warnings: u64,
-    /// Sitemaps that this run has requested again.
-    requested: BTreeMap<String, Requested>,
-}
-
-/// What came of requesting a sitemap again.
-#[derive(Clone, Copy, Debug, Default)]
-struct Requested {
-    times: u32,
-    /// URLs that the last time has queued.
-    queued: u64,
-}
-
-impl Dropped {
-    /// What earlier runs dropped and did not find again.
-    pub(super) fn read(frontier: &dyn Frontier) -> Result<Self> {
-        let mut dropped = Self::default();
-        frontier.notes(DROPPED, &mut |host, note| {
-            // An empty note says that nothing is missing.
-            if let Ok(sources) = serde_json::from_slice(note) {
-                let dropped_of = Host { pending: true, sources, ..Host::default() };
-                dropped.hosts.insert(host.to_owned(), dropped_of);
-            }
-        })?;
-        Ok(dropped)
-    }
-
-    /// How many hosts miss links for this reason.
-    fn missing(&self, stuck: Stuck) -> u64 {
-        self.hosts.values().filter(|host| host.pending && host.stuck == stuck).count() as u64
-    }
-
-    /// The name under which links to a host are remembered.
-    fn name_of<'n>(&self, host: &'n str) -> &'n str {
-        let own = self.hosts.len() < MAX_HOSTS || self.hosts.contains_key(host);
-        if own { host } else { OTHERS }
-    }
-}
+use crate::dropped_links::{DROPPED, Dropped, Host, MAX_WARNINGS, OTHERS, Sources, Stuck};
+use crate::notes::VALIDATORS;
+use crate::writer::Writer;
 
 impl Writer {
     /// Queues a link that the rules admit, unless something else speaks against it.
-    pub(super) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
+    pub(crate) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         match self.may_queue(&entry.url, entry.depth)? {
             true => self.queue_if_place(entry, sitemap),
             false => Ok(()),
@@ -117,7 +28,7 @@ impl Writer {
     }
 
     /// Queues what a page or a `sitemap` names. What finds no place is counted and found again later.
-    pub(super) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
+    pub(crate) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         let (url, host) = (entry.url.clone(), host_key(&entry.url));
         let pushed = self.frontier.push_link(entry)?;
         let name = self.dropped.name_of(&host);
@@ -174,7 +85,7 @@ impl Writer {
     }
 
     /// At the start of a run: what earlier runs dropped.
-    pub(super) fn remember_dropped(&mut self) -> Result<()> {
+    pub(crate) fn remember_dropped(&mut self) -> Result<()> {
         self.dropped = Dropped::read(&*self.frontier)?;
         self.tell_dropped();
         Ok(())
@@ -182,7 +93,7 @@ impl Writer {
 
     /// A recrawl requests every page of the store, so it meets their links again. Those pages must come
     /// whole: the answer "not modified" has no links. Pages that no store knows are queued here.
-    pub(super) fn request_dropped(&mut self) -> Result<()> {
+    pub(crate) fn request_dropped(&mut self) -> Result<()> {
         let hosts = std::mem::take(&mut self.dropped.hosts);
         if hosts.is_empty() {
             return Ok(());
@@ -214,7 +125,7 @@ impl Writer {
     }
 
     /// One line a host whose links were dropped in this run.
-    pub(super) fn log_dropped(&mut self) -> Result<()> {
+    pub(crate) fn log_dropped(&mut self) -> Result<()> {
         let hosts: Vec<(Url, String)> = self
             .dropped
             .hosts
@@ -236,30 +147,5 @@ impl Writer {
             self.committer.skip(url.as_str(), SkipReason::Queue, &detail)?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_to_very_many_hosts_share_one_name() {
-        let mut dropped = Dropped::default();
-        for number in 0..3 * MAX_HOSTS {
-            let host = format!("{number}.example");
-            let name = dropped.name_of(&host).to_owned();
-            dropped.hosts.entry(name).or_default().pending = true;
-        }
-        assert_eq!(dropped.hosts.len(), MAX_HOSTS + 1);
-        assert_eq!(
-            (dropped.name_of("0.example"), dropped.name_of("new.example")),
-            ("0.example", OTHERS)
-        );
-        assert_eq!(dropped.missing(Stuck::No), MAX_HOSTS as u64 + 1);
-        if let Some(others) = dropped.hosts.get_mut(OTHERS) {
-            others.stuck = Stuck::Full;
-        }
-        assert_eq!((dropped.missing(Stuck::Full), dropped.missing(Stuck::Unarchived)), (1, 0));
     }
 }

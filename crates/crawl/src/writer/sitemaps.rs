@@ -13,44 +13,18 @@ use hapax_url::{Rejected, normalize};
 use hapax_warc::format_time;
 use url::Url;
 
-use super::rules::Refusal;
-use super::writer::Writer;
+use crate::rules::Refusal;
+use crate::sitemap_way::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, Way};
+use crate::writer::Writer;
 
-/// Sitemap indexes on the way to a sitemap.
-const MAX_SITEMAP_DEPTH: u8 = 2;
-/// Redirects on the way to a sitemap, whatever `--max-redirects` says: both stand in one number.
-const MOST_REDIRECTS: u8 = 20;
 /// Lines about entries of one sitemap that are refused; of further ones there is one for each reason.
 const MAX_REFUSED_LINES: u64 = 1000;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// A page that changed since comes first, if the sitemap says so and not that it will change.
 const RECENT: Duration = DAY.saturating_mul(30);
 
-/// How a sitemap was come by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Way {
-    /// Sitemap indexes above it.
-    level: u8,
-    redirects: u8,
-}
-
-impl Way {
-    /// From the number that an entry keeps: without redirects, it is the level.
-    const fn of(entry: &Entry) -> Self {
-        let levels = MAX_SITEMAP_DEPTH + 1;
-        Self { level: entry.hops % levels, redirects: entry.hops / levels }
-    }
-
-    const fn hops(self) -> u8 {
-        self.level + self.redirects * (MAX_SITEMAP_DEPTH + 1)
-    }
-
-    /// Of one below an index that nobody knows any more.
-    pub(super) const BELOW: Self = Self { level: 1, redirects: 0 };
-}
-
 impl Writer {
-    pub(super) fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
+    pub(crate) fn sitemap(&mut self, from: &Entry, sitemap: Sitemap) -> Result<()> {
         let now = SystemTime::now();
         let since = format_time(now.checked_sub(RECENT).unwrap_or(SystemTime::UNIX_EPOCH));
         let until = format_time(now + DAY);
@@ -97,7 +71,7 @@ impl Writer {
     }
 
     /// A redirect of a sitemap: as far below indexes as before, but not without end.
-    pub(super) fn sitemap_moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
+    pub(crate) fn sitemap_moved(&mut self, from: &Entry, target: &Url) -> Result<()> {
         let mut way = Way::of(from);
         way.redirects += 1;
         let most = self.max_redirects.min(MOST_REDIRECTS);
@@ -113,12 +87,12 @@ impl Writer {
     }
 
     /// A sitemap that is the same as another one, as its host says.
-    pub(super) fn sitemap_is(&mut self, from: &Entry, target: &Url) -> Result<()> {
+    pub(crate) fn sitemap_is(&mut self, from: &Entry, target: &Url) -> Result<()> {
         self.sitemap_at(target, Way::of(from))
     }
 
     /// A sitemap that is named somewhere.
-    pub(super) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
+    pub(crate) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
         match self.admit_sitemap(map, way) {
             None => Ok(()),
             Some(Ok(map)) => self.queue_sitemap(map, way),
@@ -127,7 +101,7 @@ impl Writer {
     }
 
     /// Reads a sitemap again of which not all was taken.
-    pub(super) fn sitemap_again(&mut self, map: &Url) -> Result<bool> {
+    pub(crate) fn sitemap_again(&mut self, map: &Url) -> Result<bool> {
         let Ok(map) = normalize(map, &self.rules.limits) else { return Ok(false) };
         Ok(self.frontier.push_again(Entry::sitemap(map, Way::default().hops()))?)
     }
@@ -187,23 +161,5 @@ impl Refused {
             *self.rest.entry(refusal.reason).or_default() += 1;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn level_and_redirects_stand_in_one_number_that_an_entry_can_keep() {
-        let url = Url::parse("http://a.example/").unwrap();
-        for level in 0..=MAX_SITEMAP_DEPTH {
-            for redirects in 0..=MOST_REDIRECTS {
-                let way = Way { level, redirects };
-                let stored = Entry::sitemap(url.clone(), way.hops()).encode();
-                assert_eq!(Way::of(&Entry::decode(&stored).unwrap()), way);
-            }
-            assert_eq!(Way { level, redirects: 0 }.hops(), level);
-        }
     }
 }

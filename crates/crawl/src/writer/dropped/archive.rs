@@ -13,8 +13,7 @@ use hapax_url::host_key;
 use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts};
 use url::Url;
 
-use super::Source;
-use super::sources::Sources;
+use crate::dropped_links::{Source, Sources};
 use crate::page::read_response;
 use crate::writer::Writer;
 use hapax_data::MAX_RECORD;
@@ -22,7 +21,7 @@ use hapax_data::files::open_stored;
 
 /// How the reading of an archive ended, what is worse last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ended {
+pub(crate) enum Ended {
     Whole,
     /// Some pages cannot be read, or are too many to be remembered.
     Partly,
@@ -32,17 +31,17 @@ pub(super) enum Ended {
 
 /// Pages whose body another record holds: their addresses, by that of the other page.
 #[derive(Debug, Default)]
-pub(super) struct Copies {
-    pub(super) wanted: HashMap<String, Vec<Url>>,
-    pub(super) count: usize,
+pub(crate) struct Copies {
+    pub(crate) wanted: HashMap<String, Vec<Url>>,
+    pub(crate) count: usize,
     /// Other pages that were found.
-    pub(super) found: HashSet<String>,
+    pub(crate) found: HashSet<String>,
 }
 /// So many copies are remembered while the archive is read.
 const MAX_COPIES: usize = 100_000;
 
 /// A page of the archive, until the record behind it says how deep it was.
-pub(super) struct Archived {
+pub(crate) struct Archived {
     url: Url,
     document: Document,
     depth: Option<u16>,
@@ -50,7 +49,7 @@ pub(super) struct Archived {
 
 impl Writer {
     /// The files of the archive, in the order in which they were written.
-    pub(super) fn archives(&self) -> Result<Vec<PathBuf>> {
+    pub(crate) fn archives(&self) -> Result<Vec<PathBuf>> {
         if !self.archive {
             return Ok(Vec::new());
         }
@@ -62,7 +61,7 @@ impl Writer {
         Ok(files)
     }
 
-    pub(super) fn read_archive(
+    pub(crate) fn read_archive(
         &mut self,
         path: &Path,
         sources: &Sources,
@@ -105,7 +104,7 @@ impl Writer {
     }
 
     /// Follows the links of pages whose body is that of another page: relative ones lead elsewhere.
-    pub(super) fn read_copies(&mut self, path: &Path, copies: &mut Copies) -> Result<Ended> {
+    pub(crate) fn read_copies(&mut self, path: &Path, copies: &mut Copies) -> Result<Ended> {
         let Some(mut records) = open(path) else { return Ok(Ended::Partly) };
         let mut ended = Ended::Whole;
         while let Some(record) = next_record(path, &mut records, &mut ended) {
@@ -139,7 +138,7 @@ impl Writer {
         page
     }
 
-    pub(super) fn read_page(&self, record: &Record, url: Url) -> Option<Archived> {
+    pub(crate) fn read_page(&self, record: &Record, url: Url) -> Option<Archived> {
         let (status, headers, raw) = http_parts(&record.block)?;
         let encoding = headers.iter().find(|(name, _)| name == "content-encoding");
         let encoding = encoding.map(|(_, value)| String::from_utf8_lossy(value).into_owned());
@@ -177,7 +176,7 @@ impl Writer {
 }
 
 /// A file of the archive; `None`, with a warning, for what cannot be read, such as a pipe of that name.
-pub(super) fn open(path: &Path) -> Option<Reader<File>> {
+pub(crate) fn open(path: &Path) -> Option<Reader<File>> {
     let opened = open_stored(path).and_then(|file| Reader::new(file, MAX_RECORD));
     opened
         .inspect_err(|error| tracing::warn!("{}: {error}: see `crawl check`", path.display()))
@@ -185,7 +184,7 @@ pub(super) fn open(path: &Path) -> Option<Reader<File>> {
 }
 
 /// The next record that can be read, also behind a damage.
-pub(super) fn next_record(
+pub(crate) fn next_record(
     path: &Path,
     records: &mut Reader<File>,
     ended: &mut Ended,
@@ -207,7 +206,7 @@ pub(super) fn next_record(
 }
 
 /// Whether a record of our own archive holds a whole page.
-pub(super) fn holds_page(record: &Record) -> bool {
+pub(crate) fn holds_page(record: &Record) -> bool {
     match record.header("warc-type") {
         Some("response") => true,
         Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
@@ -216,7 +215,7 @@ pub(super) fn holds_page(record: &Record) -> bool {
 }
 
 /// The address of the page whose record holds the same body as this one, which has none.
-pub(super) fn holder_of(record: &Record) -> Option<&str> {
+pub(crate) fn holder_of(record: &Record) -> Option<&str> {
     let same = record.header("warc-type") == Some("revisit")
         && record
             .header("warc-profile")

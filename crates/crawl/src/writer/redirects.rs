@@ -6,14 +6,14 @@ use hapax_frontier::{Entry, EntryKind, Lease};
 use hapax_url::{Rejected, normalize};
 use url::Url;
 
-use super::writer::Writer;
+use crate::writer::Writer;
 
 /// Characters that are told of an address that leads nowhere.
 const MAX_SHOWN: usize = 200;
 
 impl Writer {
     /// A page that leads elsewhere, for good or not.
-    pub(super) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
+    pub(crate) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
         let entry = &lease.entry;
         let to = match normalize(target, &self.rules.limits) {
             Err(Rejected::Scheme) => {

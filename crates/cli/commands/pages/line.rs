@@ -1,0 +1,30 @@
+//! What is known while stored pages are read.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use hapax_crawl::Offline;
+use hapax_crawl::import::Revisits;
+use hapax_data::files::Root;
+
+use super::place::Source;
+
+pub(super) struct Line {
+    pub(super) offline: Offline,
+    pub(super) fetched: hapax_fetch::Limits,
+    /// Below it JSON lines may name files; without it, below the folder of their own file.
+    pub(super) root: Option<Root>,
+    pub(super) interrupted: Arc<AtomicBool>,
+    /// What was read and can be read again.
+    pub(super) archives: Vec<Source>,
+    /// Bytes of those that came through pipes.
+    pub(super) piped: usize,
+    pub(super) revisits: Revisits,
+    pub(super) bad: u64,
+    /// Messages about those.
+    pub(super) told: u64,
+    /// Files of folders that are no pages.
+    pub(super) left_out: u64,
+    /// Links, pipes and devices of folders.
+    pub(super) links: u64,
+}

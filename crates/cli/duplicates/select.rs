@@ -1,0 +1,55 @@
+//! Rows that are wanted, and what is said of them.
+
+use std::collections::HashMap;
+
+use anyhow::Result;
+use hapax_data::{Cluster, Row, Rows};
+
+use super::filter::{Filter, Order};
+use crate::output::{counted, number};
+
+/// What is said of a page that is not there any more, behind its URL.
+pub(crate) const fn gone_told(gone: bool) -> &'static str {
+    if gone { "  (no page stands there now)" } else { "" }
+}
+
+/// The rows that are wanted, in order.
+pub(crate) fn wanted(
+    rows: &Rows,
+    (filter, order, reverse): (&Filter, Option<Order>, bool),
+) -> Result<Vec<Row>> {
+    let test = filter.test(rows)?;
+    let mut found = Vec::new();
+    for row in rows.all() {
+        if test.wants(rows, row)? {
+            found.push(*row);
+        }
+    }
+    let order = order.unwrap_or_default();
+    if order != Order::Time {
+        found.sort_by(|a, b| order.compare(rows, a, b));
+    }
+    if reverse {
+        found.reverse();
+    }
+    Ok(found)
+}
+
+/// What a cluster's page stands for, in words.
+pub(crate) fn members(cluster: &Cluster<'_>) -> String {
+    let redirects = counted(cluster.redirects, "redirect");
+    match (cluster.copies, cluster.redirects) {
+        (copies, 0) => format!("{} more", number(copies)),
+        (0, _) => redirects,
+        (copies, _) => format!("{} more and {redirects}", number(copies)),
+    }
+}
+
+/// How many discarded pages stand behind each kept one, redirects not counted.
+pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
+    let mut copies = HashMap::new();
+    for row in rows.discarded().filter(|row| !row.is_alias()) {
+        *copies.entry(rows.kept_for(row).0).or_default() += 1;
+    }
+    copies
+}

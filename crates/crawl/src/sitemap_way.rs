@@ -1,0 +1,51 @@
+//! How a sitemap was come by, in the one number that an entry of the frontier keeps.
+
+use hapax_frontier::Entry;
+
+/// Sitemap indexes on the way to a sitemap.
+pub(crate) const MAX_SITEMAP_DEPTH: u8 = 2;
+/// Redirects on the way to a sitemap, whatever `--max-redirects` says: both stand in one number.
+pub(crate) const MOST_REDIRECTS: u8 = 20;
+
+/// How a sitemap was come by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Way {
+    /// Sitemap indexes above it.
+    pub(crate) level: u8,
+    pub(crate) redirects: u8,
+}
+
+impl Way {
+    /// From the number that an entry keeps: without redirects, it is the level.
+    pub(crate) const fn of(entry: &Entry) -> Self {
+        let levels = MAX_SITEMAP_DEPTH + 1;
+        Self { level: entry.hops % levels, redirects: entry.hops / levels }
+    }
+
+    pub(crate) const fn hops(self) -> u8 {
+        self.level + self.redirects * (MAX_SITEMAP_DEPTH + 1)
+    }
+
+    /// Of one below an index that nobody knows any more.
+    pub(crate) const BELOW: Self = Self { level: 1, redirects: 0 };
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use super::*;
+
+    #[test]
+    fn level_and_redirects_stand_in_one_number_that_an_entry_can_keep() {
+        let url = Url::parse("http://a.example/").unwrap();
+        for level in 0..=MAX_SITEMAP_DEPTH {
+            for redirects in 0..=MOST_REDIRECTS {
+                let way = Way { level, redirects };
+                let stored = Entry::sitemap(url.clone(), way.hops()).encode();
+                assert_eq!(Way::of(&Entry::decode(&stored).unwrap()), way);
+            }
+            assert_eq!(Way { level, redirects: 0 }.hops(), level);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Counts of pages.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::DuplicateKind;
+
+/// Counts of pages, moved forward with the dedup store's commits.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageCounts {
+    /// Responses with a body.
+    pub fetched: u64,
+    /// Pages in the index.
+    pub indexed: u64,
+    /// Discarded pages of equal text.
+    pub exact: u64,
+    /// Discarded pages of nearly equal text.
+    pub near: u64,
+    /// Discarded pages that name the other page as canonical.
+    pub canonical: u64,
+    /// Addresses that lead to another page.
+    pub alias: u64,
+    /// Asked for again, and still what they were.
+    pub unchanged: u64,
+    /// Asked for again, and not there any more.
+    pub gone: u64,
+    /// Bytes of bodies on the wire.
+    pub bytes: u64,
+    /// Bytes of bodies of discarded pages.
+    pub discarded_bytes: u64,
+}
+
+impl PageCounts {
+    /// Pages discarded as duplicates, aliases not counted.
+    pub const fn discarded(&self) -> u64 {
+        self.exact + self.near + self.canonical
+    }
+
+    /// The count of one kind.
+    pub const fn of_kind(&mut self, kind: DuplicateKind) -> &mut u64 {
+        match kind {
+            DuplicateKind::Exact => &mut self.exact,
+            DuplicateKind::Near => &mut self.near,
+            DuplicateKind::Canonical => &mut self.canonical,
+            DuplicateKind::Alias => &mut self.alias,
+        }
+    }
+
+    /// Adds another data directory's.
+    pub const fn add(&mut self, other: &Self) {
+        self.fetched += other.fetched;
+        self.indexed += other.indexed;
+        self.exact += other.exact;
+        self.near += other.near;
+        self.canonical += other.canonical;
+        self.alias += other.alias;
+        self.unchanged += other.unchanged;
+        self.gone += other.gone;
+        self.bytes += other.bytes;
+        self.discarded_bytes += other.discarded_bytes;
+    }
+}

@@ -1,0 +1,246 @@
+//! From bytes to a document.
+
+use url::Url;
+
+use crate::block_evidence::Witness;
+use crate::blocks;
+use crate::charset::{CharsetSource, decode};
+use crate::content::{Choice, choose, vote};
+use crate::context::Surroundings;
+use crate::declared::Declared;
+use crate::document::{Block, Document, Image, Link, RobotsMeta};
+use crate::lang::{Sample, stopwords};
+use crate::limits::Limits;
+use crate::model::model;
+use crate::parse::{is_xml, parse, parse_as};
+use crate::scan::scan;
+use crate::title::{heading_of, main_heading};
+use crate::votes::Reason;
+use crate::wrap::unwrapped;
+
+/// A refresh after more seconds than this is a page that reloads, not a redirect.
+const MAX_REFRESH_SECONDS: f64 = 10.0;
+
+/// Reads an HTML page. `base` is its URL.
+///
+/// # Complexity
+/// Linear in the body, within `limits`.
+pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
+    let mut page = blocks::collect(&html, limits);
+    // The tree is most of what a page takes.
+    drop(html);
+    drop(text);
+    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = whole.language(page.lang.as_deref());
+    page.unhide();
+    let choices = choose(&page, stopwords(language));
+
+    let declared = std::mem::take(&mut page.declared);
+    let (url, base) = (base, base_of(base, &declared, limits));
+    let mut document = declare(&base, declared, limits);
+    let images = std::mem::take(&mut page.images);
+    let mut bytes = 0;
+    document.images = images
+        .into_iter()
+        .filter_map(|(source, alt)| Some(Image { url: join(&base, &source, limits)?, alt }))
+        .filter(|image| {
+            let length = image.url.as_str().len() + image.alt.len();
+            let fits = bytes + length <= limits.max_links_bytes;
+            bytes += if fits { length } else { 0 };
+            fits
+        })
+        .collect();
+    let heading = || page.blocks.iter().find(|b| b.heading > 0).map(heading_of).unwrap_or_default();
+    let title = one_line(&page.title, limits);
+    document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
+    document.heading = main_heading(&page, &choices, url).unwrap_or_default();
+    document.blocks = page
+        .blocks
+        .drain(..)
+        .zip(choices)
+        .map(|(block, Choice { reason, chance })| Block { text: block.text, reason, chance })
+        .collect();
+    let kept: Vec<&str> = document
+        .blocks
+        .iter()
+        .filter(|block| block.reason == Reason::Text)
+        .map(|block| block.text.as_str())
+        .collect();
+    document.text = kept.join("\n");
+    // What stands around the text may be longer, and of another language.
+    let own = Sample::of(kept);
+    let same = own == whole || own.is_small() || own.speaks(language);
+    let language = if same { language } else { own.language(page.lang.as_deref()) };
+    Document { language, charset: encoding.name(), charset_source, truncated, ..document }
+}
+
+fn is_xhtml(content_type: Option<&str>, text: &str) -> bool {
+    content_type.is_some_and(|kind| kind.contains("xhtml")) || is_xml(text)
+}
+
+/// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
+/// directives. It has no text and no blocks.
+///
+/// # Complexity
+/// Linear in the body, within `limits`; no tree is built.
+pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let (declared, title, truncated) = scan(&text, limits, is_xhtml(content_type, &text));
+    let title = one_line(&title, limits);
+    let document = declare(&base_of(base, &declared, limits), declared, limits);
+    Document { title, charset: encoding.name(), charset_source, truncated, ..document }
+}
+
+/// What a page's links are relative to.
+fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
+    let base = declared.base.as_deref().and_then(|base| join(url, base, limits));
+    base.unwrap_or_else(|| url.clone())
+}
+
+/// An absolute address, unless it is too long.
+fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
+    base.join(href).ok().filter(|url| url.as_str().len() <= limits.max_url_bytes)
+}
+
+/// A document without text, of what its tags declare.
+fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
+    let mut robots = RobotsMeta::default();
+    declared.robots.iter().for_each(|directives| robots.read(directives));
+    let mut links_left_out = declared.beyond;
+    let mut bytes = 0;
+    let links = declared.links.iter().filter_map(|link| {
+        let url = base.join(&link.href).ok()?;
+        let fits = url.as_str().len() <= limits.max_url_bytes
+            && bytes + url.as_str().len() <= limits.max_links_bytes;
+        links_left_out += usize::from(!fits);
+        bytes += if fits { url.as_str().len() } else { 0 };
+        fits.then_some(Link { url, nofollow: link.nofollow })
+    });
+    let links = links.collect();
+    Document {
+        title: String::new(),
+        language: "",
+        heading: String::new(),
+        text: String::new(),
+        blocks: Vec::new(),
+        links,
+        links_left_out,
+        images: Vec::new(),
+        canonical: declared.canonical.as_deref().and_then(|href| join(base, href.trim(), limits)),
+        robots,
+        refresh: declared
+            .refresh
+            .as_deref()
+            .and_then(|content| refresh_target(base, content))
+            .filter(|url| url.as_str().len() <= limits.max_url_bytes),
+        charset: "UTF-8",
+        charset_source: CharsetSource::Detected,
+        truncated: None,
+    }
+}
+
+/// White space to single spaces, cut at the limit of titles.
+fn one_line(text: &str, limits: &Limits) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.get(..line.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned()
+}
+
+/// What the decision about a block looks at: what `scripts/train-blocks` fits the weights to.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The block's text.
+    pub text: String,
+    /// What the first look sees.
+    pub values: Vec<f32>,
+    /// What the second look sees besides, after each of the first looks given.
+    pub contexts: Vec<Vec<f32>>,
+}
+
+/// The evidence about each block of a page; `looks` holds scores of all its blocks, in thousandths.
+pub fn evidence(
+    content_type: Option<&str>,
+    body: &[u8],
+    limits: &Limits,
+    looks: &[Vec<i32>],
+) -> Vec<Evidence> {
+    let (text, ..) = decode(body, content_type);
+    let (html, _) = parse(&text, &limits.parse);
+    let mut page = blocks::collect(&html, limits);
+    let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
+    let language = whole.language(page.lang.as_deref());
+    page.unhide();
+    let votes = vote(&page, stopwords(language));
+    let witness = Witness::new(&page, &votes);
+    let mut rows = Vec::with_capacity(page.blocks.len());
+    witness.each(|evidence| rows.push(evidence.to_vec()));
+    let sizes = votes.sizes();
+    let looks: Vec<Surroundings<'_>> = looks
+        .iter()
+        .map(|scores| Surroundings::new(&page, &witness, &sizes, scores, |s| model().chance(s)))
+        .collect();
+    let blocks = page.blocks.iter().zip(rows).enumerate();
+    blocks
+        .map(|(at, (block, values))| Evidence {
+            text: block.text.clone(),
+            values,
+            contexts: looks.iter().map(|look| look.of(at).to_vec()).collect(),
+        })
+        .collect()
+}
+
+/// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
+pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
+    let (text, encoding, charset_source) = decode(body, content_type);
+    let text = unwrapped(&text);
+    let blocks: Vec<Block> = text
+        .split("\n\n")
+        .flat_map(|part| part.split("\r\n\r\n"))
+        .map(str::trim)
+        .filter(|paragraph| !paragraph.is_empty())
+        .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text, chance: 1.0 })
+        .collect();
+    let language = Sample::of(blocks.iter().map(|block| block.text.as_str())).language(None);
+    let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    Document {
+        title: title
+            .get(..title.floor_char_boundary(limits.max_title_bytes))
+            .unwrap_or_default()
+            .to_owned(),
+        heading: String::new(),
+        language,
+        text: text.trim().to_owned(),
+        blocks,
+        links: Vec::new(),
+        links_left_out: 0,
+        images: Vec::new(),
+        canonical: None,
+        robots: RobotsMeta::default(),
+        refresh: None,
+        charset: encoding.name(),
+        charset_source,
+        truncated: None,
+    }
+}
+
+/// `5; url='x'`, in the spellings that browsers take.
+fn refresh_target(base: &Url, content: &str) -> Option<Url> {
+    let (seconds, rest) = content.split_once([';', ','])?;
+    if seconds.trim().parse::<f64>().ok().filter(|s| s.is_finite())? > MAX_REFRESH_SECONDS {
+        return None;
+    }
+    let rest = rest.trim();
+    let target = match rest.get(..3) {
+        Some(start) if start.eq_ignore_ascii_case("url") => {
+            rest.get(3..)?.trim_start().strip_prefix('=')?
+        }
+        _ => rest,
+    };
+    let target = target.trim().trim_matches(['"', '\'']);
+    (!target.is_empty()).then(|| base.join(target).ok())?
+}
+
+#[cfg(test)]
+#[path = "document_tests.rs"]
+mod tests;
