@@ -2,11 +2,11 @@
 //! to robots and which address it calls its own.
 #![no_main]
 use hapax_extract::RobotsMeta;
-use hapax_fetch::{Response, canonical_link, decode_body, robots_directives, warc};
+use hapax_fetch::{Response, canonical_link, decode_body, http_parts, robots_directives};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let Some((status, headers, raw)) = warc::http_parts(data) else { return };
+    let Some((status, headers, raw)) = http_parts(data) else { return };
     let Ok(url) = url::Url::parse("http://a.example/") else { return };
     let mut robots = RobotsMeta::default();
     for (_, value) in &headers {
@@ -20,5 +20,5 @@ fuzz_target!(|data: &[u8]| {
     let _ = response.retry_after(std::time::UNIX_EPOCH);
     let _ = decode_body(raw, response.header("content-encoding").unwrap_or_default());
     let head = response.head();
-    assert!(warc::http_parts(&head).is_none_or(|(again, ..)| again == status));
+    assert!(http_parts(&head).is_none_or(|(again, ..)| again == status));
 });

@@ -90,13 +90,14 @@ pub(super) fn run(
                 continue;
             }
             let answer = answer(&text, root.as_ref(), &mut line, &mut addresses, all_matches)?;
-            answers.push(answer.unwrap_or_else(|(id, what)| {
-                bad = true;
-                match id {
-                    Some(id) => json!({"id": id, "line": number, "error": what}),
-                    None => json!({"line": number, "error": what}),
+            bad |= matches!(answer, Answer::Wrong { .. });
+            answers.push(match answer {
+                Answer::Row(row) => row,
+                Answer::Wrong { id: Some(id), what } => {
+                    json!({"id": id, "line": number, "error": what})
                 }
-            }));
+                Answer::Wrong { id: None, what } => json!({"line": number, "error": what}),
+            });
         }
         // First, so that what is behind the last document was not committed.
         addresses.write()?;
@@ -110,34 +111,45 @@ pub(super) fn run(
     Ok(if bad { BAD_INPUT } else { COMPLETE })
 }
 
-/// A verdict, or what is wrong with the line.
+/// What a line is answered.
+enum Answer {
+    /// A verdict.
+    Row(Value),
+    /// What is wrong with the line, and the id of its document if that can be read.
+    Wrong { id: Option<String>, what: String },
+}
+
 fn answer(
     line: &[u8],
     root: Option<&Root>,
     offline: &mut Offline,
     addresses: &mut Addresses,
     all_matches: bool,
-) -> Result<Result<Value, (Option<String>, String)>> {
+) -> Result<Answer> {
     let item = match Item::parse(line) {
         Ok(item) => item,
         Err(what) => {
             let id = serde_json::from_slice::<Value>(line).ok();
             let id = id.and_then(|value| value.get("id")?.as_str().map(str::to_owned));
-            return Ok(Err((id, what)));
+            return Ok(Answer::Wrong { id, what });
         }
     };
     if item.id.len() > MAX_KEY {
         let what = format!("an id of {} bytes, at most {MAX_KEY} are taken", item.id.len());
-        return Ok(Err((None, what)));
+        return Ok(Answer::Wrong { id: None, what });
     }
     if let Some(id) = offline.id_of(&item.id)? {
         let record = offline.record(id)?;
         let fingerprint = record.map(|record| record.fingerprint.to_string());
-        return Ok(Ok(json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint})));
+        let row = json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint});
+        return Ok(Answer::Row(row));
     }
     let page = match page_of(&item, offline.recipe(), root) {
         Ok(page) => page,
-        Err(what) => return Ok(Err((Some(item.id), shortened(&what).into_owned()))),
+        Err(what) => {
+            let what = shortened(&what).into_owned();
+            return Ok(Answer::Wrong { id: Some(item.id), what });
+        }
     };
     let matches: Vec<Neighbour> = if all_matches { offline.matches(&page)? } else { Vec::new() };
     let fingerprint = page.fingerprint().to_string();
@@ -173,7 +185,7 @@ fn answer(
             object.insert("matches".into(), list.into());
         }
     }
-    Ok(Ok(row))
+    Ok(Answer::Row(row))
 }
 
 fn key_of(offline: &Offline, id: u64) -> Result<String> {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use hapax_data::{DataDir, PageCounts, SkipReason, is_looking};
+use hapax_data::{DataDir, PageCounts, SkipReason};
 use hapax_fetch::Fetcher;
-use hapax_frontier::{Counts, DiskFrontier, Frontier, HostState};
+use hapax_frontier::{Counts, Frontier, HostState};
 use hapax_url::normalize;
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
@@ -26,6 +26,7 @@ use crate::host_rules::HostRules;
 use crate::identity::RulesIdentity;
 use crate::message::Message;
 use crate::missing::MissingPages;
+use crate::origins::Origins;
 use crate::patterns::Patterns;
 use crate::reach::Fetch;
 use crate::received::Received;
@@ -208,30 +209,10 @@ impl Crawl {
         let CrawlBuilder { seeds, config, recrawl, observer, sinks, fetch, cluster, .. } = parts;
         let identity = RulesIdentity::of(&config, seeds.len());
         let client = config.requests.client(&seeds);
-        let received =
-            |may_come: &dyn Fn(&str) -> bool| Received::open(data.received(), &client, may_come);
-        let mut begins_again = recrawl;
-        let (frontier, verdicts, received): (Arc<dyn Frontier>, _, _) = match cluster {
-            Some((frontier, verdicts)) => {
-                // After a kill its leases are others'.
-                drop(received(&|_| false));
-                (frontier, Some(verdicts), None)
-            }
-            None => {
-                let disk = open_frontier(&data.frontier(), &config.politeness)?;
-                // The same crawl goes on with what it began.
-                begins_again &= !is_looking(&disk.payload()?, &identity.to_text())?;
-                // What is not known yet was met in the group that the kill undid.
-                let may_come = |url: &str| {
-                    let known = disk.knows(url).unwrap_or(true);
-                    !begins_again && (!known || disk.is_queued(url).unwrap_or(false))
-                };
-                let received = received(&may_come);
-                // Answers of another way are not ours to keep.
-                let received = fetch.is_none().then(|| Arc::new(received));
-                (Arc::new(disk), None, received)
-            }
-        };
+        let origins = Origins::open(&data, cluster, &config, &client, &identity, recrawl)?;
+        let Origins { frontier, verdicts, received, begins_recrawl: begins_again } = origins;
+        // Answers of another way are not ours to keep.
+        let received = received.filter(|_| fetch.is_none());
         let stats = Arc::new(Stats::default());
         let storage = config.storage;
         let parts = Parts {
@@ -253,13 +234,13 @@ impl Crawl {
             committer.share(verdicts)?;
         }
         committer.received.clone_from(&received);
-        committer.looking &= !begins_again;
+        committer.look.under_way &= !begins_again;
         let (fetch, http) = way(fetch, client)?;
         let feeds = Arc::new(Feeds::read(&*frontier, committer.secret())?);
-        feeds.follows_none.store(recrawl || committer.recrawl, Relaxed);
+        feeds.follows_none.store(recrawl || committer.look.on, Relaxed);
         let rules = Rules::new(&config.scope, &seeds)?;
         let mut starts: BTreeSet<Url> = seeds.iter().cloned().collect();
-        for moved in committer.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
+        for moved in committer.run.moved_seeds.iter().filter_map(|url| Url::parse(url).ok()) {
             rules.seed_moved(&moved);
             starts.extend(normalize(&moved, &config.scope.urls));
         }
@@ -269,7 +250,7 @@ impl Crawl {
             (&frontier, &stats, &feeds),
             &rules,
             &committer,
-            recrawl || committer.recrawl,
+            recrawl || committer.look.on,
         );
         let control = Arc::new(Control::default());
         let mut writer = Writer {
@@ -296,20 +277,8 @@ impl Crawl {
         writer.remember_claims()?;
         writer.remember_dropped()?;
         writer.reconsider(&identity)?;
-        let mut looks_again = 0;
-        if recrawl {
-            writer.renew_damaged()?;
-        }
-        if begins_again {
-            // First: once the recrawl is committed as begun, they are not looked for again.
-            writer.request_spared()?;
-            writer.request_dropped()?;
-            looks_again = writer.again()?;
-        } else if recrawl {
-            writer.committer.looked_at_before = writer.stats.looked_at();
-            tracing::info!("going on with the recrawl that was stopped");
-        }
-        let before = writer.committer.recrawl.then_some(writer.committer.looked_at_before);
+        let looks_again = if recrawl { look_again(&mut writer, begins_again)? } else { 0 };
+        let before = writer.committer.look.on.then_some(writer.committer.look.fetched_before);
         let limits = RunLimits::new(&config, data.root(), &stats, before);
         Ok(Self {
             limits,
@@ -405,6 +374,20 @@ impl Crawl {
             }
         }
     }
+}
+
+/// Begins a recrawl, or goes on with the one that was stopped. Returns how many pages are queued again.
+fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
+    writer.renew_damaged()?;
+    if begins {
+        // First: once the recrawl is committed as begun, they are not looked for again.
+        writer.request_spared()?;
+        writer.request_dropped()?;
+        return writer.again();
+    }
+    writer.committer.look.fetched_before = writer.stats.looked_at();
+    tracing::info!("going on with the recrawl that was stopped");
+    Ok(0)
 }
 
 /// How pages are got, and the same if it is the built-in way.
@@ -518,20 +501,4 @@ impl Figures {
     pub fn received(&self) -> u64 {
         self.stats.received.load(Relaxed)
     }
-}
-
-/// Looks at a frontier that somebody else has open, and how long the next one waits.
-const LOOKS: u32 = 40;
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// Opens the queues. This process holds the data directory: who has them open only looks at them, for a moment
-/// (`explain`, `inspect`).
-fn open_frontier(folder: &Path, options: &hapax_frontier::Options) -> Result<DiskFrontier> {
-    for _ in 1..LOOKS {
-        match DiskFrontier::open(folder, options.clone()) {
-            Err(hapax_frontier::Error::Locked(_)) => std::thread::sleep(LOOK_AGAIN),
-            opened => return Ok(opened?),
-        }
-    }
-    Ok(DiskFrontier::open(folder, options.clone())?)
 }

@@ -41,7 +41,7 @@ impl Committer {
         matches: impl Iterator<Item = Neighbour>,
     ) -> Result<Option<Neighbour>> {
         for neighbour in matches {
-            if !self.decisions.distinct(url, &self.url_of(neighbour.id)?) {
+            if !self.logs.decisions.distinct(url, &self.url_of(neighbour.id)?) {
                 return Ok(Some(neighbour));
             }
         }
@@ -94,13 +94,13 @@ impl Committer {
             }
         }
         self.commit_as_it_is()?;
-        self.look_up_again();
+        self.search.look_up_again();
         Ok(answer)
     }
 
     pub(super) fn decide(&mut self, decision: &Decision) -> Result<()> {
-        self.decided.append(decision)?;
-        self.decisions.add(decision);
+        self.logs.decided.append(decision)?;
+        self.logs.decisions.add(decision);
         Ok(())
     }
 
@@ -128,7 +128,7 @@ impl Committer {
 
     /// Takes a restoring back.
     fn discard_again(&mut self, rows: &Rows, id: u64, by: DecidedBy) -> Change<()> {
-        if self.decisions.restored(id).is_none() {
+        if self.logs.decisions.restored(id).is_none() {
             return refused(Refused::NotRestored);
         }
         let Some(row) = rows.by_id(id) else {
@@ -169,7 +169,7 @@ impl Committer {
     fn keep_instead(&mut self, rows: &Rows, texts: &Texts, id: u64, by: DecidedBy) -> Change<()> {
         let (mut entry, written) = self.row(rows, id)?;
         // Another row of the cluster may have been chosen since the rows were read.
-        if let Some((now, url)) = entry.of.id.and_then(|of| self.decisions.survivor(of)) {
+        if let Some((now, url)) = entry.of.id.and_then(|of| self.logs.decisions.survivor(of)) {
             (entry.of.id, entry.of.url) = (Some(now), url.to_owned());
         }
         let other = match entry.of.id {
@@ -202,7 +202,7 @@ impl Committer {
             kept_text.map(|text| examples(&text, &found.text)).unwrap_or_default();
         line.key = entry.key.as_ref().map(|_| line.url.clone());
         let other_url = line.url.clone();
-        self.discarded.append(&line)?;
+        self.logs.discarded.append(&line)?;
         self.count(entry.kind, -1, entry.bytes);
         self.count(line.kind, 1, line.bytes);
         self.decide(&Decision {
@@ -232,7 +232,7 @@ impl Committer {
         for row in copies {
             let entry = rows.entry(&row)?;
             if entry.kind != DuplicateKind::Alias
-                && !self.decisions.forgotten(&entry.url, rows.host(&row))
+                && !self.logs.decisions.forgotten(&entry.url, rows.host(&row))
             {
                 let is_equal = entry.kind == DuplicateKind::Exact;
                 ranked.push((is_equal, Rank::of(&entry, site), row.id, entry));
@@ -310,7 +310,7 @@ impl Committer {
         let id = self.store.insert_record(&record, Some(other))?;
         let line = self.line(&record, id, kept, &other_record, other, other_page, Some(near));
         self.count(line.kind, 1, line.bytes);
-        self.discarded.append(&line)?;
+        self.logs.discarded.append(&line)?;
         // The rows that were discarded for it are, from here on, for the other one.
         self.decide(&Decision {
             time: now(),
@@ -387,19 +387,19 @@ impl Committer {
 
     /// Whether a page is not wanted any more.
     pub(super) fn forgotten(&self, url: &Url, host: &str) -> bool {
-        self.decisions.forgotten(url.as_str(), host)
+        self.logs.decisions.forgotten(url.as_str(), host)
     }
 
     /// The number of the page that stands for a URL, its own if it is kept.
     pub(super) fn stands_for(&self, url: &str) -> Result<Option<u64>> {
         let Some(id) = self.store.id_of(url.as_bytes())? else { return Ok(None) };
         let of = self.store.record(id)?.and_then(|record| record.of).unwrap_or(id);
-        Ok(Some(self.decisions.survivor(of).map_or(of, |(now, _)| now)))
+        Ok(Some(self.logs.decisions.survivor(of).map_or(of, |(now, _)| now)))
     }
 
     /// What people decided.
     pub(crate) const fn decisions(&self) -> &Decisions {
-        &self.decisions
+        &self.logs.decisions
     }
 
     /// A duplicate is always fetched whole, for what it is held against may change.
@@ -431,16 +431,16 @@ impl Committer {
         if entry.kind == DuplicateKind::Alias {
             return refused(Refused::Redirect(entry.of.url));
         }
-        if self.decisions.renewed(id) {
+        if self.logs.decisions.renewed(id) {
             return refused(Refused::Renewed);
         }
-        if self.decisions.restored(id).is_some() {
+        if self.logs.decisions.restored(id).is_some() {
             return refused(Refused::Restored);
         }
-        if self.decisions.took_over(id) {
+        if self.logs.decisions.took_over(id) {
             return refused(Refused::IsKept);
         }
-        if self.decisions.ended(id) {
+        if self.logs.decisions.ended(id) {
             return refused(Refused::Ended);
         }
         Ok((entry, line))
@@ -463,7 +463,7 @@ impl Committer {
             stored_at: entry.warc.clone().unwrap_or_default(),
             canonical: entry.canonical,
         };
-        if self.index.is_none() {
+        if self.search.index.is_none() {
             return Ok(found);
         }
         let exact = entry.level.as_deref() == Some("text");
@@ -483,7 +483,7 @@ impl Committer {
             if exact { (&line.of.url, &line.of.warc) } else { (&entry.url, &entry.warc) };
         let read = || {
             let url = Url::parse(url).ok()?;
-            stored_page(&self.pages_folder, place.as_deref()?, &url)
+            stored_page(&self.warc.folder, place.as_deref()?, &url)
         };
         let Some((document, basis)) = read() else { return refused(Refused::NoText) };
         if exact && !is_of_text(&found.record, &basis.features) {

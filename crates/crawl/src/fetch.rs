@@ -176,50 +176,59 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
     {
         return answered(shared, lease, answer).await;
     }
-    let known =
-        if shared.recrawl { validators(&*shared.frontier, &url) } else { Validators::default() };
     let started = Instant::now();
+    let answer = match request(shared, &lease, place).await {
+        Ok(answer) => answer,
+        Err(error) => return failed(shared, lease, started, &error),
+    };
+    if let Some(received) = &shared.received {
+        received.keep(&lease.entry, &answer).await;
+    }
+    answered(shared, lease, answer).await
+}
+
+/// Requests the URL; spellings of it that the server redirects to are followed.
+async fn request(
+    shared: &Shared,
+    lease: &Lease,
+    place: &mut Place,
+) -> Result<Answer, hapax_fetch::Error> {
+    let url = &lease.entry.url;
+    let known =
+        if shared.recrawl { validators(&*shared.frontier, url) } else { Validators::default() };
     // A sitemap comes under any type.
     let page = lease.entry.kind != EntryKind::Sitemap;
     let wanted = move |kind: &str| !page || is_wanted(kind);
     let mut at = url.clone();
     let mut hops = 0;
     let response = loop {
-        let answer = place.server(shared.fetch.get(&at, &known, &wanted));
-        let response = match answer.await {
-            Ok(response) => response,
-            Err(error) => return failed(shared, lease, started, &error),
-        };
-        shared.frontier.address_answered(&lease);
+        let response = place.server(shared.fetch.get(&at, &known, &wanted)).await?;
+        shared.frontier.address_answered(lease);
         shared.stats.response(response.raw.len(), page);
         // Another spelling of the same address, or the same after it has set a cookie: nobody else
         // will follow that, for the normal form is known.
         let spelling = response.redirect().filter(|to| {
             page && hops < MAX_SPELLINGS
                 && (*to != at || shared.cookies)
-                && normalize(to, &shared.url_limits).is_ok_and(|to| to == url)
+                && normalize(to, &shared.url_limits).is_ok_and(|to| to == *url)
         });
         let Some(to) = spelling else { break response };
         // The rules may tell spellings apart.
-        if !place.server(allows(shared, &lease, &to)).await {
+        if !place.server(allows(shared, lease, &to)).await {
             break response;
         }
         (at, hops) = (to, hops + 1);
         let asks = !names_host(&shared.ignore_robots, &at);
-        let pause = if asks { shared.rules.pause(shared, &lease).await } else { shared.delay };
+        let pause = if asks { shared.rules.pause(shared, lease).await } else { shared.delay };
         place.server(tokio::time::sleep(pause)).await;
     };
-    let answer = Answer {
+    Ok(Answer {
         // Without what it waited for others here.
         took: response.took,
         response,
         time: SystemTime::now(),
         asked_if_changed: known != Validators::default(),
-    };
-    if let Some(received) = &shared.received {
-        received.keep(&lease.entry, &answer).await;
-    }
-    answered(shared, lease, answer).await
+    })
 }
 
 /// A request that gave no response.

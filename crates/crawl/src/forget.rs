@@ -46,7 +46,7 @@ impl Committer {
                 let record = record?;
                 let url =
                     std::str::from_utf8(&record.key).ok().and_then(|key| Url::parse(key).ok());
-                let forgotten = |url: Url| self.decisions.forgotten("", &host_key(&url));
+                let forgotten = |url: Url| self.logs.decisions.forgotten("", &host_key(&url));
                 if url.is_some_and(forgotten) {
                     ids.push(record.id);
                 }

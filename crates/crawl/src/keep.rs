@@ -29,9 +29,9 @@ impl Committer {
         self.texts.insert(id, &page.evidence.basis.text);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
-            self.kept.insert(id, (location, page.time));
+            self.warc.places.insert(id, (location, page.time));
         }
-        if self.indexes {
+        if self.search.adds {
             self.add_to_index(&Page {
                 id,
                 url: page.url.as_str(),
@@ -44,7 +44,7 @@ impl Committer {
                 canonical: page.document.canonical.as_ref() == Some(&page.url),
             })?;
         }
-        self.recent.insert(
+        self.search.recent.insert(
             id,
             StoredPage {
                 id,
@@ -64,25 +64,25 @@ impl Committer {
 
     /// Adds a page to the index, if there is one.
     pub(super) fn add_to_index(&mut self, page: &Page<'_>) -> Result<()> {
-        let Some(index) = &mut self.index else { return Ok(()) };
+        let Some(index) = &mut self.search.index else { return Ok(()) };
         index.add(page)?;
-        self.added.insert(page.id);
+        self.search.added.insert(page.id);
         self.stats.update(|counts| counts.indexed += 1);
         Ok(())
     }
 
     /// Whether a page that is kept is in the index: one of a job without it is not.
     fn is_indexed(&mut self, id: u64) -> Result<bool> {
-        if self.index.is_none() || self.added.contains(&id) {
-            return Ok(self.index.is_some());
+        if self.search.index.is_none() || self.search.added.contains(&id) {
+            return Ok(self.search.index.is_some());
         }
         let has = |searcher: &Searcher| searcher.has(id);
-        if self.earlier.as_ref().map(has).transpose()? == Some(true) {
+        if self.search.earlier.as_ref().map(has).transpose()? == Some(true) {
             return Ok(true);
         }
         // Committed since it was opened.
-        self.look_up_again();
-        Ok(self.earlier.as_ref().map(has).transpose()? == Some(true))
+        self.search.look_up_again();
+        Ok(self.search.earlier.as_ref().map(has).transpose()? == Some(true))
     }
 
     /// Takes a page out of tables and index: another version of it comes.
@@ -99,9 +99,9 @@ impl Committer {
             self.sinks.remove(&String::from_utf8_lossy(&record.key), id)?;
         }
         self.store.delete(id)?;
-        self.kept.remove(&id);
-        if self.index.is_some() {
-            self.leaving.push(id);
+        self.warc.places.remove(&id);
+        if self.search.index.is_some() {
+            self.search.leaving.push(id);
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Committer {
         let of_place = self.place_of(best.id).map(|(place, _)| place);
         let other = self.texts.get(best.id).map(|text| text.to_string()).or_else(|| {
             let url = url::Url::parse(&of_url).ok()?;
-            stored_text(&self.pages_folder, of_place.as_deref()?, &url)
+            stored_text(&self.warc.folder, of_place.as_deref()?, &url)
         });
         let (shared, different) =
             other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Committer {
             canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
         };
-        self.discarded.append(&line)?;
+        self.logs.discarded.append(&line)?;
         self.observer.tell(&Event::Discarded { page: Observed::of(page), line: &line })?;
         self.stats.update(|counts| *counts.of_kind(kind) += 1);
         Ok(())
@@ -169,7 +169,7 @@ impl Committer {
         id: u64,
         best: Option<&Neighbour>,
     ) -> Result<Option<Location>> {
-        if self.warc.is_none() {
+        if self.warc.writer.is_none() {
             return Ok(None);
         }
         let kind = match best {
@@ -192,7 +192,7 @@ impl Committer {
             }
         };
         let record_id = self.record_id(id);
-        let Some(warc) = &mut self.warc else { return Ok(None) };
+        let Some(warc) = &mut self.warc.writer else { return Ok(None) };
         let mut told = vec![
             ("fingerprint", page.evidence.fingerprint.to_string()),
             ("recipe", self.recipe.name().to_owned()),
@@ -222,7 +222,7 @@ impl Committer {
                 url: target.to_string(),
                 warc: None,
             };
-            self.discarded.append(&Discarded {
+            self.logs.discarded.append(&Discarded {
                 time: format_time(SystemTime::now()),
                 id,
                 url: url.to_owned(),

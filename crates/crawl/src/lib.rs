@@ -29,6 +29,7 @@ mod message;
 mod missing;
 mod notes;
 mod offline;
+mod origins;
 mod page;
 mod patterns;
 mod reach;

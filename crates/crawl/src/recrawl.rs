@@ -44,13 +44,13 @@ impl Committer {
         let of_is_there = match record.of {
             // The page that was kept may have been replaced by a better one.
             Some(of) => {
-                let of = self.decisions.survivor(of).map_or(of, |(now, _)| now);
+                let of = self.logs.decisions.survivor(of).map_or(of, |(now, _)| now);
                 self.store.record(of)?.is_some_and(|of| of.of.is_none())
             }
             None => true,
         };
         // A new title over the same text is found by it.
-        let title = self.earlier.as_ref().filter(|_| record.of.is_none());
+        let title = self.search.earlier.as_ref().filter(|_| record.of.is_none());
         let title = title.and_then(|index| index.page(id).ok()?).map(|hit| hit.title);
         Ok(of_is_there
             && is_of_text(&record, &page.evidence.basis.features)
@@ -78,7 +78,7 @@ impl Committer {
 
     /// Which look this is: what an earlier one saw of redirects may be otherwise now.
     const fn look(&self) -> u64 {
-        if self.recrawl { self.looked_at_before } else { 0 }
+        if self.look.on { self.look.fetched_before } else { 0 }
     }
 
     /// Where a URL leads.
@@ -116,7 +116,7 @@ impl Committer {
         let text = url.as_str();
         if let Some(id) = self.store.id_of(text.as_bytes())?
             // At a second look it may be a page that is known.
-            && (!self.recrawl || self.kind_of(id)? == Some(DuplicateKind::Alias))
+            && (!self.look.on || self.kind_of(id)? == Some(DuplicateKind::Alias))
         {
             self.end_row(id, text)?;
             self.forget(id)?;
@@ -128,12 +128,12 @@ impl Committer {
 
     /// At a second look a redirect may lead elsewhere: its line is of before.
     pub(super) fn end_other_alias(&mut self, url: &Url, target: &Url) -> Result<()> {
-        let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.recrawl);
+        let id = self.store.id_of(url.as_str().as_bytes())?.filter(|_| self.look.on);
         let Some(id) = id else { return Ok(()) };
         if self.kind_of(id)? != Some(DuplicateKind::Alias) {
             return Ok(());
         }
-        let line = match &self.rows_before {
+        let line = match &self.look.rows {
             Some(rows) => rows.by_id(id).map(|row| rows.line(&row)).transpose()?,
             None => None,
         };
@@ -148,19 +148,19 @@ impl Committer {
     /// Forgets a page that says something else now: counts and log follow.
     pub(super) fn supersede(&mut self, id: u64, url: &str) -> Result<()> {
         let Some(record) = self.store.record(id)? else { return Ok(()) };
-        let rows = match self.rows_before.take() {
+        let rows = match self.look.rows.take() {
             Some(rows) => rows,
             None => Rows::open(&self.root)?,
         };
         let ended = self.uncount(&rows, &record, url);
-        self.rows_before = Some(rows);
+        self.look.rows = Some(rows);
         ended?;
         self.forget(id)
     }
 
     /// A page leaves: what the log says of it ends, and it is no longer counted as discarded.
     pub(super) fn uncount(&mut self, rows: &Rows, record: &Record, name: &str) -> Result<()> {
-        let decided = self.decisions.row_of(name);
+        let decided = self.logs.decisions.row_of(name);
         let Some(kind) = self.kind_in(rows, record)? else {
             // It was kept, by a line of the log perhaps.
             return decided.map_or(Ok(()), |row| self.end_row(row, name));
@@ -178,12 +178,12 @@ impl Committer {
     /// As what a page was discarded, or `None` for one that was kept.
     pub(super) fn kind_of(&mut self, id: u64) -> Result<Option<DuplicateKind>> {
         let Some(record) = self.store.record(id)? else { return Ok(None) };
-        let rows = match self.rows_before.take() {
+        let rows = match self.look.rows.take() {
             Some(rows) => rows,
             None => Rows::open(&self.root)?,
         };
         let kind = self.kind_in(&rows, &record);
-        self.rows_before = Some(rows);
+        self.look.rows = Some(rows);
         kind
     }
 
@@ -192,7 +192,7 @@ impl Committer {
             // An alias stands in the store like a page that is kept.
             return Ok(rows.by_id(record.id).map(|row| row.kind));
         };
-        let decided = self.decisions.row_of(&String::from_utf8_lossy(&record.key));
+        let decided = self.logs.decisions.row_of(&String::from_utf8_lossy(&record.key));
         if let Some(row) = row_of(rows, record.id, decided) {
             return Ok(Some(row.kind));
         }
@@ -205,7 +205,7 @@ impl Committer {
     /// A page that is known says for good that it is not there any more, or not to be indexed: it
     /// leaves tables and index, and what was discarded for it is decided anew when it is fetched.
     pub(super) fn gone(&mut self, url: &str) -> Result<()> {
-        if !self.recrawl {
+        if !self.look.on {
             return Ok(());
         }
         // First: after a crash between the commits of store and frontier it is not known any more.
@@ -231,10 +231,10 @@ impl Committer {
         let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
         let note = validators_note(&page.response)
             .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
-        if note.is_some() || self.recrawl {
+        if note.is_some() || self.look.on {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }
-        if self.recrawl {
+        if self.look.on {
             frontier.note(page.url.as_str(), TARGET, Vec::new());
             frontier.note(page.url.as_str(), GONE, Vec::new());
         }
@@ -269,7 +269,7 @@ impl Committer {
             let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
             let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
             let record = format!("{}:{seconds}", self.record_id(id));
-            if let Some(warc) = &mut self.warc {
+            if let Some(warc) = &mut self.warc.writer {
                 let kind = RecordKind::RevisitUnchanged(refers);
                 warc.append(&kind, response, time, &record, &[]).context("pages/")?;
             }

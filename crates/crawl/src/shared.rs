@@ -79,7 +79,7 @@ impl Committer {
         };
         let url = String::from_utf8_lossy(&record.key).into_owned();
         let own = String::from_utf8_lossy(document.key);
-        if self.decisions.distinct(&own, &url) {
+        if self.logs.decisions.distinct(&own, &url) {
             // A person has said that they are not the same.
             if let Some(id) = shared.verdicts.documents().id_of(document.key)? {
                 shared.verdicts.documents().restore(id)?;

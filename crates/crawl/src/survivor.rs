@@ -74,7 +74,8 @@ impl Committer {
         }
         let (url, other) = (page.url.as_str(), String::from_utf8_lossy(&record.key));
         let names = page.document.canonical.as_ref().map(Url::as_str);
-        let settled = self.decisions.chosen(&other) || self.decisions.was_restored(&other);
+        let settled =
+            self.logs.decisions.chosen(&other) || self.logs.decisions.was_restored(&other);
         if page.key.is_some() || names == Some(&other) || settled {
             return Ok(false);
         }
@@ -116,7 +117,7 @@ impl Committer {
         let named = page.document.canonical.as_ref().filter(|named| **named != page.url);
         match &self.frontier {
             // Only a second look can find that it named one before.
-            Some(frontier) if named.is_some() || self.recrawl => {
+            Some(frontier) if named.is_some() || self.look.on => {
                 let named = named.map(|named| named.as_str().into()).unwrap_or_default();
                 frontier.note(page.url.as_str(), NAMES, named);
             }
@@ -169,7 +170,7 @@ impl Committer {
         if let Some(text) = text {
             (line.shared, line.different) = examples(&text, &page.evidence.basis.text);
         }
-        self.discarded.append(&line)?;
+        self.logs.discarded.append(&line)?;
         self.observer.tell(&Event::Replaced { line: &line })?;
         if let Some(frontier) = &self.frontier {
             // A duplicate is always fetched whole, for what it is held against may change.
@@ -193,16 +194,16 @@ impl Committer {
 
     /// A kept page, whether it is committed or not.
     fn details_of(&mut self, id: u64) -> Result<Option<StoredPage>> {
-        if let Some(page) = self.recent.get(&id) {
+        if let Some(page) = self.search.recent.get(&id) {
             let text = self.texts.get(id).map(|text| text.to_string()).unwrap_or_default();
             return Ok(Some(StoredPage { text, ..page.clone() }));
         }
-        if let Some(page) = self.earlier.as_ref().and_then(|index| index.page(id).ok()?) {
+        if let Some(page) = self.search.earlier.as_ref().and_then(|index| index.page(id).ok()?) {
             return Ok(Some(page));
         }
         // Committed since it was opened.
-        self.look_up_again();
-        Ok(self.earlier.as_ref().and_then(|index| index.page(id).ok()?))
+        self.search.look_up_again();
+        Ok(self.search.earlier.as_ref().and_then(|index| index.page(id).ok()?))
     }
 }
 

@@ -28,12 +28,12 @@ impl Writer {
     /// Queues what earlier runs refused, if the rules are others now.
     pub(crate) fn reconsider(&mut self, rules: &RulesIdentity) -> Result<()> {
         let now = rules.to_text();
-        let before = std::mem::replace(&mut self.committer.rules, now.clone());
+        let before = std::mem::replace(&mut self.committer.run.rules, now.clone());
         if before.is_empty() || before == now {
             return Ok(());
         }
         // Until this has come to its end, the rules of before are the ones that are remembered.
-        self.committer.rules.clone_from(&before);
+        self.committer.run.rules.clone_from(&before);
         let changed = rules.changed_since(&before);
         let mut queued = 0u64;
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
@@ -62,7 +62,7 @@ impl Writer {
                 self.committer.commit(false)?;
             }
         }
-        self.committer.rules = now;
+        self.committer.run.rules = now;
         self.committer.commit(false)
     }
 
@@ -81,8 +81,8 @@ impl Writer {
     /// Queues every page that is known, to be looked at again: kept pages before their duplicates.
     /// Returns how many pages it wants, those that wait in the queue already among them.
     pub(crate) fn again(&mut self) -> Result<u64> {
-        self.committer.recrawl = true;
-        self.committer.looked_at_before = self.stats.looked_at();
+        self.committer.look.on = true;
+        self.committer.look.fetched_before = self.stats.looked_at();
         // Budgets are those of the look that begins.
         self.stats.begin_look();
         let (mut queued, mut wanted) = (0u64, 0u64);
@@ -132,7 +132,7 @@ impl Writer {
                 self.frontier.push_again(Entry::page(url, depth))?;
             }
         }
-        self.committer.looking = true;
+        self.committer.look.under_way = true;
         self.committer.commit(false)?;
         self.save_summary()?;
         Ok(wanted)

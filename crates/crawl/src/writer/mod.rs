@@ -3,6 +3,7 @@
 mod begin;
 mod claims;
 mod dropped;
+mod ended;
 mod redirects;
 mod sitemaps;
 
@@ -159,7 +160,7 @@ impl Writer {
                     let finished = counts.queued == counts.deferred;
                     self.committer.commit(finished)?;
                     self.committer.count_by_log()?;
-                    let told = (self.committer.elapsed(), self.committer.seed_fetched);
+                    let told = (self.committer.elapsed(), self.committer.run.seed_fetched);
                     self.committer.close()?;
                     Ok(told)
                 },
@@ -279,86 +280,30 @@ impl Writer {
             self.stats.reached.fetch_add(1, Relaxed);
         }
         if page_of(&message).is_some_and(|url| self.seeds.contains(url)) {
-            self.committer.seed_fetched = Some(true);
+            self.committer.run.seed_fetched = Some(true);
         }
         match message {
             Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
-            Message::Quiet { lease } => {
-                self.committer.finish(Some(&lease));
-                Ok(())
-            }
-            Message::Skip { lease, reason, detail } => {
-                if lease.entry.kind != EntryKind::Probe {
-                    self.stats.host_failed(&lease.host);
-                    let refusal = Refusal::of_lease(&lease.entry, reason, detail);
-                    self.committer.skip_refused(refusal)?;
-                }
-                self.committer.finish(Some(&lease));
-                Ok(())
-            }
-            Message::Unread { lease, why, bytes } => {
-                if lease.entry.kind == EntryKind::Page {
-                    self.committer.skip(lease.entry.url.as_str(), why.reason, &why.detail)?;
-                    if let Some(bytes) = bytes {
-                        self.committer.count_unused(Some(&lease), bytes);
-                    }
-                    self.stats.release(&lease.host);
-                }
-                self.committer.finish(Some(&lease));
-                Ok(())
-            }
+            Message::Quiet { lease } => self.quiet(&lease),
+            Message::Skip { lease, reason, detail } => self.skipped(&lease, reason, detail),
+            Message::Unread { lease, why, bytes } => self.unread(&lease, &why, bytes),
             Message::Defer { lease, reason, detail, fault } => {
-                if lease.entry.kind == EntryKind::Probe {
-                    let down = self.frontier.free_failed(&lease, Instant::now());
-                    self.committer.finish(Some(&lease));
-                    return if down { self.host_down(&lease.entry.url) } else { Ok(()) };
-                }
-                let down = self.frontier.defer(&lease, fault, Instant::now());
-                self.committer.skip(lease.entry.url.as_str(), reason, &detail)?;
-                if down { self.host_down(&lease.entry.url) } else { Ok(()) }
+                self.deferred(&lease, reason, &detail, fault)
             }
-            Message::Redirect { lease, target, moved } => {
-                let entry = lease.entry.clone();
-                if entry.kind == EntryKind::Probe {
-                    // It leads somewhere all the same: nothing is learnt.
-                    self.committer.finish(Some(&lease));
-                    return Ok(());
+            Message::Redirect { lease, target, moved } => match lease.entry.kind {
+                // It leads somewhere all the same: nothing is learnt.
+                EntryKind::Probe => self.quiet(&lease),
+                EntryKind::Sitemap => {
+                    self.sitemap_moved(&lease.entry, &target)?;
+                    self.quiet(&lease)
                 }
-                if entry.kind == EntryKind::Sitemap {
-                    self.sitemap_moved(&entry, &target)?;
-                    self.committer.finish(Some(&lease));
-                    return Ok(());
-                }
-                self.redirected(&lease, &target, moved)
-            }
-            Message::Gone { lease, status } => {
-                let url = lease.entry.url.as_str();
-                if lease.entry.kind == EntryKind::Page {
-                    self.committer.gone(url)?;
-                }
-                self.stats.host_failed(&lease.host);
-                self.committer.skip(url, SkipReason::Http4xx, &format!("status {status}"))?;
-                self.committer.finish(Some(&lease));
-                Ok(())
-            }
-            Message::Clean { lease, target } => {
-                match lease.entry.kind {
-                    EntryKind::Sitemap => self.sitemap_is(&lease.entry, &target)?,
-                    _ => self.push(&target, lease.entry.depth, lease.entry.hops)?,
-                }
-                let url = lease.entry.url.as_str();
-                self.committer.skip(
-                    url,
-                    SkipReason::CleanParam,
-                    &format!("the same as {target}"),
-                )?;
-                self.committer.finish(Some(&lease));
-                Ok(())
-            }
+                EntryKind::Page => self.redirected(&lease, &target, moved),
+            },
+            Message::Gone { lease, status } => self.gone(&lease, status),
+            Message::Clean { lease, target } => self.clean(&lease, &target),
             Message::Sitemap { lease, sitemap, .. } => {
                 self.sitemap(&lease.entry, sitemap)?;
-                self.committer.finish(Some(&lease));
-                Ok(())
+                self.quiet(&lease)
             }
             Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default()),
             Message::Claimed { lease, claim } => self.claimed(lease, &claim),
@@ -407,39 +352,7 @@ impl Writer {
             self.committer.unused(&page);
             return Ok(());
         }
-        if let Some(limit) = page.document.truncated {
-            self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
-        }
-        if page.document.links_left_out > 0 {
-            let detail = format!(
-                "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
-                page.document.links_left_out
-            );
-            self.committer.skip(page.url.as_str(), SkipReason::Links, &detail)?;
-        }
-        if page.document.robots.nofollow {
-            self.not_followed(&page, "the page asks not to follow its links")?;
-        } else {
-            let depth = entry.depth.saturating_add(1);
-            let archived = self.archive && !self.links_only && !page.document.robots.noindex;
-            self.dropped.source = Some(Source { page: page.url.clone(), archived });
-            for link in &page.document.links {
-                match link.nofollow {
-                    false => self.push(&link.url, depth, 0)?,
-                    true => self.pass_by(&link.url, depth, &page.url)?,
-                }
-            }
-            if let Some(next) = &page.document.refresh {
-                self.push(next, depth, 0)?;
-            }
-            self.dropped.source = None;
-        }
-        if let Some(canonical) = &page.document.canonical {
-            // The page that is named comes into the crawl, but only from within the scope.
-            if let Some(Ok(url)) = self.rules.admit(canonical, entry.depth) {
-                self.frontier.push(Entry::page(url, entry.depth))?;
-            }
-        }
+        self.links_of(&page, &entry)?;
         let host = lease.host.clone();
         if self.links_only {
             self.committer.unused(&page);
@@ -466,6 +379,44 @@ impl Writer {
             && let Some(probe) = self.missing.probe(&page.url, &host)
         {
             self.frontier.push(probe)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in the links of a page, and logs what of it was not read.
+    fn links_of(&mut self, page: &PageWork, entry: &Entry) -> Result<()> {
+        if let Some(limit) = page.document.truncated {
+            self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
+        }
+        if page.document.links_left_out > 0 {
+            let detail = format!(
+                "{} links of this page: beyond --max-links, or longer than twice --max-url-length",
+                page.document.links_left_out
+            );
+            self.committer.skip(page.url.as_str(), SkipReason::Links, &detail)?;
+        }
+        if page.document.robots.nofollow {
+            self.not_followed(page, "the page asks not to follow its links")?;
+        } else {
+            let depth = entry.depth.saturating_add(1);
+            let archived = self.archive && !self.links_only && !page.document.robots.noindex;
+            self.dropped.source = Some(Source { page: page.url.clone(), archived });
+            for link in &page.document.links {
+                match link.nofollow {
+                    false => self.push(&link.url, depth, 0)?,
+                    true => self.pass_by(&link.url, depth, &page.url)?,
+                }
+            }
+            if let Some(next) = &page.document.refresh {
+                self.push(next, depth, 0)?;
+            }
+            self.dropped.source = None;
+        }
+        if let Some(canonical) = &page.document.canonical {
+            // The page that is named comes into the crawl, but only from within the scope.
+            if let Some(Ok(url)) = self.rules.admit(canonical, entry.depth) {
+                self.frontier.push(Entry::page(url, entry.depth))?;
+            }
         }
         Ok(())
     }

@@ -73,8 +73,8 @@ impl Writer {
             self.rules.seed_moved(target);
             self.seeds.extend(normalize(target, &self.rules.limits));
             let target = target.to_string();
-            if !self.committer.moved_seeds.contains(&target) {
-                self.committer.moved_seeds.push(target);
+            if !self.committer.run.moved_seeds.contains(&target) {
+                self.committer.run.moved_seeds.push(target);
             }
         }
         let depth = from.depth;
@@ -88,7 +88,7 @@ impl Writer {
                         let known = self.committer.store().id_of(url.as_str().as_bytes())?;
                         if from_seed && known.is_some() {
                             // A sitemap or another page led there before.
-                            self.committer.seed_fetched = Some(true);
+                            self.committer.run.seed_fetched = Some(true);
                         }
                         known.is_some()
                     }

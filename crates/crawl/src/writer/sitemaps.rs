@@ -129,7 +129,7 @@ impl Writer {
 
     /// A sitemap that an index lists: an index is as long as the host likes.
     fn queue_listed(&mut self, map: Url, way: Way, index: &Url) -> Result<()> {
-        if self.committer.recrawl && self.frontier.knows(map.as_str())? {
+        if self.committer.look.on && self.frontier.knows(map.as_str())? {
             return self.queue_sitemap(map, way);
         }
         self.queue_if_place(Entry::sitemap(map, way.hops()), Some(index))
@@ -137,7 +137,7 @@ impl Writer {
 
     fn queue_sitemap(&self, map: Url, way: Way) -> Result<()> {
         let entry = Entry::sitemap(map, way.hops());
-        match self.committer.recrawl {
+        match self.committer.look.on {
             true => self.frontier.push_again(entry)?,
             false => self.frontier.push(entry)?,
         };

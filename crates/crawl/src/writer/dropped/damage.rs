@@ -49,7 +49,7 @@ impl Writer {
         } else {
             tracing::info!("{} pages of a damaged archive are archived again", missing.len());
         }
-        self.committer.renewed = missing;
+        self.committer.look.renewed = missing;
         Ok(())
     }
 

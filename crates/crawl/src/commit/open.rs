@@ -1,0 +1,222 @@
+//! How the stores are opened, and brought back in step after a crash.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::BuildHasher;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use hapax_data::{
+    Committed, DataDir, Decisions, Log, PagePosition, SkipPosition, TextCache, digests_of,
+    read_position,
+};
+use hapax_dedup::{Options, Store};
+use hapax_extract::{Recipe, jieba};
+use hapax_frontier::Frontier;
+use hapax_index::{Index, Searcher};
+use hapax_warc::{WarcOptions, Writer};
+
+use super::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
+use super::{Committer, HOST_PAGES, Parts};
+use crate::error::{Error, Result};
+use crate::event::Observer;
+use crate::intact;
+use crate::sink::Sinks;
+use crate::stats::Stats;
+
+/// Memory of the dedup store before it writes a segment.
+const DEDUP_MEMORY: usize = 32 << 20;
+
+impl Committer {
+    /// Opens the stores and brings them back in step after a crash.
+    pub(crate) fn open(
+        data: &DataDir,
+        parts: &Parts,
+        frontier: Option<Arc<dyn Frontier>>,
+        stats: Arc<Stats>,
+    ) -> Result<Self> {
+        intact::has_store(data)?;
+        let store = open_store(data, parts)?;
+        let pages: PagePosition = read_position(&store.payload())?;
+        let digests = digests_of(&store.payload())?;
+        let skips: SkipPosition = match &frontier {
+            Some(frontier) => SkipPosition::read(&frontier.payload()?)?,
+            None => SkipPosition::default(),
+        };
+        let search = open_search(data, parts, &pages, store.next_id())?;
+        let warc = open_warc(data, parts, &pages)?;
+        let is_new = store.payload().is_empty();
+        let knows_skipped =
+            intact::knows_skipped(data, frontier.as_deref(), is_new, parts.has_seeds)?;
+        let logs = open_logs(data, parts, &pages, knows_skipped.then_some(&skips))?;
+        stats.restore(pages.counts, skips.counts);
+        stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);
+        let committer = Self {
+            observer: Observer::default(),
+            sinks: Sinks::default(),
+            store,
+            search,
+            warc,
+            logs,
+            shared: None,
+            root: data.root().to_owned(),
+            frontier,
+            received: None,
+            stats,
+            texts: TextCache::default(),
+            named: BTreeMap::new(),
+            run: Run {
+                moved_seeds: skips.moved_seeds,
+                seed_fetched: skips.seed_fetched,
+                rules: skips.rules,
+                finished: skips.finished,
+                before: Duration::from_millis(skips.elapsed_ms),
+                started: Instant::now(),
+            },
+            look: SecondLook {
+                on: skips.recrawl,
+                renewed: HashSet::new(),
+                under_way: skips.looking,
+                fetched_before: skips.looked_at_before,
+                rows: None,
+            },
+            hosts: pages.hosts,
+            digests,
+            policy: parts.policy,
+            recipe: parts.recipe,
+            group: Group::new(),
+            cache: CacheNotice::default(),
+        };
+        committer.restore_hosts(parts)?;
+        Ok(committer)
+    }
+
+    /// How many pages of each host were fetched: by the frontier, and by the store's last commit, which the
+    /// frontier's may not have followed.
+    fn restore_hosts(&self, parts: &Parts) -> Result<()> {
+        let Some(frontier) = self.frontier.as_ref().filter(|_| !parts.shared) else {
+            return Ok(());
+        };
+        frontier.notes(HOST_PAGES, &mut |host, pages| self.stats.restore_host(host, pages))?;
+        for (host, fetched) in &self.hosts {
+            self.stats.at_least(host, *fetched);
+        }
+        Ok(())
+    }
+}
+
+fn open_store(data: &DataDir, parts: &Parts) -> Result<Store> {
+    let options = Options {
+        policy: parts.policy,
+        recipe: parts.recipe.name().to_owned(),
+        keep_duplicates: parts.keep_duplicates,
+        memtable_bytes: DEDUP_MEMORY,
+        merge_bytes: DEDUP_MEMORY,
+        // A crawl offers a thousand pages a second: its memory is better spent elsewhere.
+        resident_bytes: 0,
+        strong_digests: true,
+        ..Options::default()
+    };
+    Store::open(data.dedup(), options).map_err(|error| match error {
+        hapax_dedup::Error::Recipe { stored, asked } => {
+            // A recipe of another version cannot be asked for.
+            let way = match Recipe::parse(&stored) {
+                Some(_) => format!("give --recipe {stored}, or another --data"),
+                None => "use the version that made it, another --data, or --fresh".to_owned(),
+            };
+            let made = format!("this data directory was made by recipe {stored}, not {asked}");
+            Error::invalid(format!("{made}: {way}"))
+        }
+        error => error.into(),
+    })
+}
+
+/// The index, without what a crash left ahead of the dedup store: it would be indexed twice.
+fn open_search(
+    data: &DataDir,
+    parts: &Parts,
+    pages: &PagePosition,
+    documents: u64,
+) -> Result<Search> {
+    let there = data.index().join("meta.json").exists();
+    if parts.index && !there {
+        intact::has_index(data, pages.counts.indexed, pages.counts.fetched)?;
+    }
+    let mut index = None;
+    if parts.index || there {
+        let mut opened = Index::open(&data.index(), jieba)?;
+        opened.delete_from(documents)?;
+        for &id in &pages.leaves_index {
+            opened.delete(id);
+        }
+        opened.commit()?;
+        index = Some(opened);
+    }
+    Ok(Search {
+        index,
+        adds: parts.index,
+        leaving: Vec::new(),
+        added: HashSet::new(),
+        recent: BTreeMap::new(),
+        earlier: Searcher::open(&data.index(), jieba).ok(),
+        folder: data.index(),
+    })
+}
+
+fn open_warc(data: &DataDir, parts: &Parts, pages: &PagePosition) -> Result<Warc> {
+    let name = match pages.archive {
+        // No two hashers have the same keys.
+        0 => std::hash::RandomState::new().hash_one(pages.warc_length),
+        archive => archive,
+    };
+    let mut writer = None;
+    if parts.warc {
+        let (file, length) = (pages.warc_file.max(1), pages.warc_length);
+        let software = concat!("hapax/", env!("CARGO_PKG_VERSION")).to_owned();
+        let archive = format!("{name:016x}");
+        let options = WarcOptions { software, archive, ..WarcOptions::default() };
+        let what = |error: std::io::Error| match error.kind() {
+            // Less is there than was committed.
+            ErrorKind::NotFound | ErrorKind::UnexpectedEof | ErrorKind::InvalidData => {
+                Error::damaged(format!("{}: {error}", data.pages().display()))
+            }
+            _ => {
+                let context = data.pages().display().to_string();
+                hapax_data::Error::Io { context, source: error }.into()
+            }
+        };
+        writer = Some(Writer::open(&data.pages(), file, length, options).map_err(what)?);
+    }
+    Ok(Warc {
+        writer,
+        end: (pages.warc_file, pages.warc_length),
+        name,
+        folder: data.pages(),
+        places: BTreeMap::new(),
+    })
+}
+
+/// The logs, cut back to what is committed. skipped.jsonl as it is, where nobody knows (`skips` is `None`).
+fn open_logs(
+    data: &DataDir,
+    parts: &Parts,
+    pages: &PagePosition,
+    skips: Option<&SkipPosition>,
+) -> Result<Logs> {
+    let elsewhere = Committed { length: pages.skipped, sum: pages.skipped_sum };
+    let skipped = skips.map(|skips| {
+        Committed { length: skips.skipped, sum: skips.skipped_sum }.or_longer(elsewhere)
+    });
+    let discarded = Committed { length: pages.discarded, sum: pages.discarded_sum };
+    let decisions = Committed { length: pages.decisions, sum: pages.decisions_sum };
+    Ok(Logs {
+        discarded: Log::open(&data.discarded(), Some(discarded))?,
+        skipped: Log::open(&data.skipped(), skipped)?,
+        decided: Log::open(&data.root().join("decisions.jsonl"), Some(decisions))?,
+        // Read after the log was cut back.
+        decisions: Decisions::read(data.root())?,
+        skips: parts.skips,
+        elsewhere,
+    })
+}
