@@ -1,4 +1,4 @@
-//! What changes a data directory: by the crawl at work there, or alone.
+//! Changes to a data directory: applied by the running crawl, or by this process if none runs.
 
 use std::path::Path;
 

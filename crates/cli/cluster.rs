@@ -1,4 +1,4 @@
-//! A crawl that many workers share: their cluster, by the settings.
+//! Joins the cluster of a crawl that workers share.
 
 #[cfg(feature = "cluster")]
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! From words and environment to [`Args`]: what clap does not see.
+//! Words and environment to [`Args`]: the checks that clap cannot make.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The settings as the engine takes them.
+//! Settings to the configuration of the engine.
 
 use anyhow::Result;
 use hapax_crawl::{Config, Decision, Requests, ScopeRules, Storage};

@@ -1,4 +1,4 @@
-//! What the program itself keeps in a data directory: crawl.toml.
+//! crawl.toml, which the binary keeps in a data directory.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! Exit codes, and which error means which.
+//! Exit codes, and the mapping of errors to them.
 
 use std::io;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the program says of its work, on stderr or in a file.
+//! Log messages on stderr or in a file.
 
 use std::io::IsTerminal;
 

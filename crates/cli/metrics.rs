@@ -1,4 +1,4 @@
-//! `--metrics ADDRESS`: the figures of a running crawl, as Prometheus reads them.
+//! `--metrics ADDRESS`: metrics of a running crawl in the format of Prometheus.
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};

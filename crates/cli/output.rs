@@ -1,4 +1,4 @@
-//! What a person sees: escaping, units, colour, errors.
+//! Terminal output: escaping, units, colour, errors.
 
 use crate::shell::is_hidden;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! One live line on a terminal.
+//! The progress line on a terminal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

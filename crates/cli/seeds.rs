@@ -1,4 +1,4 @@
-//! seeds.txt.
+//! Reads seeds.txt.
 
 use std::collections::HashSet;
 use std::io::Read;

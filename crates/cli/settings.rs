@@ -1,4 +1,4 @@
-//! The main job's settings: flag over environment over file over default.
+//! Settings of the main job: flag over environment over file over default.
 
 // By their paths, for the fuzz target that takes this file alone.
 #[path = "settings/all.rs"]

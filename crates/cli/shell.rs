@@ -1,4 +1,4 @@
-//! What a terminal or a shell would obey, made harmless.
+//! Quotes text for shells, and escapes control characters for terminals.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which name was meant.
+//! Suggestions for misspelt names.
 
 use anyhow::Result;
 use hapax_extract::Recipe;

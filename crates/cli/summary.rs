@@ -1,4 +1,4 @@
-//! What a crawl came to, for a person, and its exit code.
+//! The summary of a crawl for a person, and its exit code.
 
 use std::io::Write;
 use std::path::Path;

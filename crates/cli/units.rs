@@ -1,4 +1,4 @@
-//! Times and sizes as people write them.
+//! Parses times and sizes.
 
 use std::time::Duration;
 

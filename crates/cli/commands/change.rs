@@ -1,4 +1,4 @@
-//! `crawl duplicates restore` and `keep`, `crawl forget`: what changes, by the crawl at work or alone.
+//! `crawl duplicates restore` and `keep`, `crawl forget`.
 
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `crawl check`: every stored byte, and the stores against each other.
+//! `crawl check`: verifies every stored byte, and the stores against each other.
 
 use std::collections::HashMap;
 use std::fs::File;

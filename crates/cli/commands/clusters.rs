@@ -1,4 +1,4 @@
-//! `crawl duplicates clusters`: kept pages, and what was discarded for each.
+//! `crawl duplicates clusters`: kept pages, each with its discarded copies.
 
 use std::cmp::Ordering;
 use std::io::Write;

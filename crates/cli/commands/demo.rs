@@ -1,4 +1,4 @@
-//! `crawl demo`: a small web of its own on loopback, crawled at once.
+//! `crawl demo`: a small web site on loopback, crawled at once.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! The pages of `crawl demo`, made from a few texts: what a duplicate looks like in the wild.
+//! The pages of `crawl demo`: the usual kinds of duplicates, made from a few texts.
 
 /// The hosts, by number.
 pub(super) const HOSTS: [&str; 3] =

@@ -1,4 +1,4 @@
-//! `crawl explain`: one page through every stage, or two pages beside each other.
+//! `crawl explain`: one page through every stage, or two pages compared.
 
 use std::collections::HashSet;
 use std::fmt::Write;

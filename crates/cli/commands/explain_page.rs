@@ -1,4 +1,4 @@
-//! A page that is explained.
+//! The page of `crawl explain`.
 
 use hapax_extract::{Document, Recipe};
 use hapax_page::Evidence;

@@ -1,4 +1,4 @@
-//! What is stored of a page that was fetched: its stages, and what was decided about it.
+//! A fetched page: its stored stages, and what was decided about it.
 
 use std::fmt::Write;
 use std::path::Path;

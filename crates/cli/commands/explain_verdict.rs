@@ -1,4 +1,4 @@
-//! What the tables of a data directory would say of a page.
+//! The verdict of a data directory's tables about a page.
 
 use std::path::Path;
 

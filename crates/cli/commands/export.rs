@@ -1,4 +1,4 @@
-//! `crawl export`: the pages that were kept, as JSONL, CSV or a folder of Markdown.
+//! `crawl export`: the kept pages as JSONL, CSV or a folder of Markdown.
 
 use crate::duplicates::copies;
 use std::io::Write;

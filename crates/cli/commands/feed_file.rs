@@ -1,4 +1,4 @@
-//! A feed as bytes: docs/feed.md says every one of them.
+//! The file format of feeds: docs/feed.md describes it.
 
 use std::io::{BufRead, Read, Write};
 

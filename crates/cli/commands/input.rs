@@ -1,4 +1,4 @@
-//! Files as they are given to any command: gzipped ones are seen from their bytes.
+//! Input files of all commands: gzip is recognised by its bytes.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};

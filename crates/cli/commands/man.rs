@@ -1,4 +1,4 @@
-//! `crawl man`: one page, with the flags of every command in it.
+//! `crawl man`: one manual page with all commands and flags.
 
 use anyhow::Result;
 use clap::Command;

@@ -1,4 +1,4 @@
-//! A kept page as Markdown: text that shows what the page said, and nothing in it that acts.
+//! A kept page as Markdown: its text, escaped so that nothing in it is active.
 
 use hapax_index::StoredPage;
 

@@ -1,4 +1,4 @@
-//! One file a command.
+//! Commands, one file each.
 
 mod addresses;
 mod calibrate;

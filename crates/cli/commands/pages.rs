@@ -1,4 +1,4 @@
-//! `crawl pages`: stored pages through the same line.
+//! `crawl pages`: stored pages through the same pipeline.
 
 mod inputs;
 mod line;

@@ -1,4 +1,4 @@
-//! `crawl plan`: the table arrangements for so many pages, and which one is chosen.
+//! `crawl plan`: table layouts for N pages, and which one is chosen.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `crawl duplicates recheck`: what other thresholds would change, from what is stored; and doing it.
+//! `crawl duplicates recheck`: what other thresholds would change in the stored decisions; `--apply` changes it.
 
 use std::collections::HashMap;
 use std::io::Write;

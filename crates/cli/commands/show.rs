@@ -1,4 +1,4 @@
-//! `crawl duplicates show`: a discarded page and the one that was kept, side by side.
+//! `crawl duplicates show`: a discarded page and its kept page, side by side.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Where a command's results go: into a file that was named, or to stdout.
+//! Output of a command: a named file, or stdout.
 
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};

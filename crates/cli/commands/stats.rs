@@ -1,4 +1,4 @@
-//! `crawl duplicates stats`: the log in numbers.
+//! `crawl duplicates stats`: statistics of the log.
 
 use std::io::Write;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `crawl status`: from the files alone, so it works beside a crawl and long after.
+//! `crawl status`: reads files only, so it works during a crawl and after it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a file of stored pages holds: by its bytes first, and by its name where those leave it open.
+//! The kind of a file of stored pages: by its bytes, or by its name where these are ambiguous.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `crawl upgrade`: a data directory of a version before, brought to the formats of this one.
+//! `crawl upgrade`: converts a data directory of an earlier version.
 
 use std::io::Write;
 use std::path::Path;

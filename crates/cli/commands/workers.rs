@@ -1,4 +1,4 @@
-//! `crawl status --cluster`: who works on a crawl of many workers, and what is queued.
+//! `crawl status --cluster`: workers and queues of a shared crawl.
 
 use anyhow::Result;
 

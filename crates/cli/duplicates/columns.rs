@@ -1,4 +1,4 @@
-//! Two texts side by side on a terminal, what differs marked by word.
+//! Two texts side by side on a terminal, with differences marked by word.
 
 use std::io::Write;
 

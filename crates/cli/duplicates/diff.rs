@@ -1,4 +1,4 @@
-//! How two texts differ, by word, in Chinese and Japanese by character.
+//! The difference of two texts: by word, in Chinese and Japanese by character.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Which rows are wanted, and in which order.
+//! Filters and sort order of rows.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The log in numbers.
+//! Statistics of the log.
 
 use std::collections::BTreeMap;
 

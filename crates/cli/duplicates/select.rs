@@ -1,4 +1,4 @@
-//! Rows that are wanted, and what is said of them.
+//! Selects rows by filters.
 
 use std::collections::HashMap;
 

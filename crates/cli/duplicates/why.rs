@@ -1,4 +1,4 @@
-//! Why a row was discarded, in words, and the texts behind it.
+//! The reason of a row in words, and the texts of its pages.
 
 use std::path::Path;
 

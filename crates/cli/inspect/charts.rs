@@ -1,4 +1,4 @@
-//! Pictures as SVG, drawn here: columns for a distribution, bars for a ranking.
+//! Charts as SVG: columns for a distribution, bars for a ranking.
 
 use maud::{Markup, html};
 

@@ -1,4 +1,4 @@
-//! Who may ask, and who may change: this page is for one person on this machine.
+//! Access control: the page is for one person on this machine.
 
 use std::hash::BuildHasher;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! One pair: why, and the two texts side by side; the buttons to disagree.
+//! One pair: the reason, the two texts side by side, and the buttons to change the decision.
 
 use std::path::Path;
 

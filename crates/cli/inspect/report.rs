@@ -1,4 +1,4 @@
-//! `crawl duplicates report`: the overview, the list and the pairs as one file to send to somebody.
+//! `crawl duplicates report`: overview, list and pairs as one HTML file.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The server: routes, headers, and the one way to a change.
+//! The server: routes, headers, and the single entry point for changes.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

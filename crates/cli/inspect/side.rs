@@ -1,4 +1,4 @@
-//! Two texts side by side in HTML, what differs marked by word.
+//! Two texts side by side in HTML, with differences marked by word.
 
 use std::time::Instant;
 

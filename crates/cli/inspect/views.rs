@@ -1,4 +1,4 @@
-//! The frame of every page, and the overview.
+//! The layout of every page, and the overview.
 
 use std::path::Path;
 

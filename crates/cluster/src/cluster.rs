@@ -1,4 +1,4 @@
-//! A worker's place in a crawl: its name, its heartbeat, and who else is there.
+//! A worker of a shared crawl: its name, its heartbeat, and the other workers.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};

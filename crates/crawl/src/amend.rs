@@ -1,4 +1,4 @@
-//! What people decide about discarded pages, in a data directory that nobody works on.
+//! Changes by people to decisions, while no crawl runs on the data directory.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::config::Decision;
 use crate::error::Result;
 use crate::stats::Stats;
 
-/// Changes what was decided: restores pages, lets others stand for them, forgets them.
+/// Changes decisions: restores discarded pages, keeps another page of a pair, forgets pages.
 #[derive(Debug)]
 pub struct Amend {
     data: DataDir,
@@ -18,7 +18,7 @@ pub struct Amend {
 }
 
 impl Amend {
-    /// Opens the stores of a data directory. `has_seeds`: a crawl was made there.
+    /// Opens the stores of a data directory. `has_seeds` says whether a crawl with seeds made it.
     ///
     /// # Errors
     /// [`Error::Data`](crate::Error::Data).
@@ -37,7 +37,7 @@ impl Amend {
         Ok(Self { data, committer })
     }
 
-    /// Does one request, durably; the answer says which rows could not be changed and why.
+    /// Applies one request and makes it durable. The answer lists rows that could not be changed, and why.
     ///
     /// # Errors
     /// The stores'.
@@ -45,7 +45,7 @@ impl Amend {
         self.committer.apply(request, by)
     }
 
-    /// Does what lies in the spool; whether there was anything.
+    /// Applies the requests in the spool. Returns whether there were any.
     ///
     /// # Errors
     /// The stores'.
@@ -53,7 +53,7 @@ impl Amend {
         self.committer.apply_spool()
     }
 
-    /// Discards a page that was kept, for another one that is kept.
+    /// Discards a kept page as a duplicate of another kept page.
     ///
     /// # Errors
     /// The stores'.
@@ -67,27 +67,27 @@ impl Amend {
         self.committer.discard_kept(texts, key, of, near)
     }
 
-    /// The thresholds that the log names from here on.
+    /// Sets the policy that later log lines name.
     pub const fn decides_by(&mut self, policy: Policy) {
         self.committer.decides_by(policy);
     }
 
-    /// The store of fingerprints.
+    /// The dedup store.
     pub fn store(&self) -> &Store {
         self.committer.store()
     }
 
-    /// How fingerprints are made here.
+    /// How fingerprints in this store are made.
     pub const fn recipe(&self) -> hapax_extract::Recipe {
         self.committer.recipe()
     }
 
-    /// What was decided before.
+    /// Earlier decisions.
     pub const fn decisions(&self) -> &Decisions {
         self.committer.decisions()
     }
 
-    /// Makes everything durable, the counts of the summary too.
+    /// Makes everything durable, including the counts of summary.json.
     ///
     /// # Errors
     /// The stores'.
@@ -97,7 +97,7 @@ impl Amend {
         self.committer.close()
     }
 
-    /// Ends with nothing but what was done durably.
+    /// Closes the stores without a final commit.
     ///
     /// # Errors
     /// The stores'.

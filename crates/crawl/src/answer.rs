@@ -1,4 +1,4 @@
-//! An answer as it waits on disk for its commit: a frame of the lengths of what follows, a head in
+//! The format of an answer on disk until its commit: a frame of lengths, a head in
 //! JSON, the request, status line and headers, and the body as it came.
 //!
 //! `length` (u32, of the whole frame), `checksum` (u32, CRC-32 of all after it), `head` (u32, its

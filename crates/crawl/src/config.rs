@@ -1,4 +1,4 @@
-//! What a crawl is told: typed, and validated once.
+//! Settings of a crawl: typed, and validated once.
 
 use std::time::Duration;
 
@@ -11,38 +11,38 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// How a crawl is made.
+/// Settings of a crawl. The defaults are those of `crawl` without flags.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// After so many pages the crawl stops; it can go on later. Default: no limit.
+    /// The crawl stops after this number of pages; it can be resumed. Default: no limit.
     pub max_pages: Option<u64>,
-    /// After so many bytes on the wire, in one run. Default: no limit.
+    /// The run stops after this number of bytes on the wire. Default: no limit.
     pub max_bytes: Option<u64>,
-    /// After so long, in one run. Default: no limit.
+    /// The run stops after this time. Default: no limit.
     pub time_limit: Option<Duration>,
-    /// Pages of one host. Default: no limit.
+    /// Pages to fetch from one host. Default: no limit.
     pub max_pages_per_host: Option<u64>,
-    /// Bytes of the disk that stay free. Default 1 GiB.
+    /// The run stops when fewer bytes of the disk are free. Default 1 GiB.
     pub min_free_disk: u64,
-    /// Requests at a time, to all hosts. Default 64.
+    /// Concurrent requests, to all hosts together. Default 64.
     pub concurrency: usize,
-    /// Redirects in a row. Default 5, at most 50.
+    /// Redirects to follow in a row. Default 5, at most 50.
     pub max_redirects: u8,
     /// Which URLs belong to the crawl.
     pub scope: ScopeRules,
-    /// When hosts and addresses may be asked, and how much of them waits.
+    /// Delays between requests, circuit breakers, and sizes of queues.
     pub politeness: hapax_frontier::Options,
-    /// How long strangers are waited for.
+    /// How long to wait for servers.
     pub patience: Patience,
     /// How requests are made.
     pub requests: Requests,
-    /// Limits of each page's text and links.
+    /// Limits of the text and links of a page.
     pub pages: hapax_extract::Limits,
     /// Limits of sitemaps; `None` reads none.
     pub sitemaps: Option<SitemapLimits>,
-    /// When the pages of a pattern of URLs repeat.
+    /// When a URL pattern is taken to yield duplicates only.
     pub dust: Dust,
-    /// What is a duplicate.
+    /// Which pages are duplicates.
     pub decision: Decision,
     /// What is stored.
     pub storage: Storage,
@@ -51,30 +51,30 @@ pub struct Config {
 /// Which URLs belong to a crawl.
 #[derive(Clone, Debug, Default)]
 pub struct ScopeRules {
-    /// How far from the seeds' hosts. Default: only those.
+    /// Which hosts beside those of the seeds. Default: none.
     pub kind: ScopeKind,
-    /// If any, one of these regular expressions must match a link.
+    /// Regular expressions. If there are any, a link must match one of them.
     pub include: Vec<String>,
-    /// None of these may match a URL.
+    /// Regular expressions. A URL must match none of them.
     pub exclude: Vec<String>,
-    /// Links from a seed at most. Default: no limit.
+    /// Largest number of links between a seed and a page. Default: no limit.
     pub max_depth: Option<u16>,
     /// Limits of each URL.
     pub urls: UrlLimits,
 }
 
-/// How long strangers are waited for.
+/// How long to wait for servers.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// Where robots.txt asks for a longer pause the host is skipped. Default 30 s.
+    /// A host whose robots.txt requires a longer Crawl-delay is skipped. Default 30 s.
     pub max_crawl_delay: Duration,
-    /// A Retry-After beyond this is not waited for in this run. Default 300 s.
+    /// A URL with a longer Retry-After is deferred to the next run. Default 300 s.
     pub max_retry_after: Duration,
-    /// A lease that has waited so long for its server no longer counts among those at a time. Default 2 s.
+    /// A request that has waited this long for its server is parked: it no longer counts against
+    /// [`Config::concurrency`]. Default 2 s.
     pub aside_after: Duration,
-    /// For each lease at a time, so many stand aside at most: with them grow sockets, and the beginnings
-    /// of bodies, up to 1 MiB each. Larger bodies, trees and what waits for the commit thread have
-    /// budgets of their own. Default 3.
+    /// Parked requests, as a multiple of [`Config::concurrency`]. Each holds a socket and up to 1 MiB of a body.
+    /// Larger bodies, parsed trees and the commit queue have separate budgets. Default 3.
     pub aside_factor: usize,
 }
 
@@ -89,12 +89,12 @@ impl Default for Patience {
     }
 }
 
-/// When the pages of a pattern of URLs repeat.
+/// When a URL pattern is taken to yield duplicates only ("DUST": different URLs with similar text).
 #[derive(Clone, Debug)]
 pub struct Dust {
-    /// So many of them were seen. Default 200, at least 10.
+    /// Pages of the pattern that must have been seen. Default 200, at least 10.
     pub pages: u64,
-    /// And such a share of them were duplicates. Default 0.95, 0.5 to 1.
+    /// Share of them that were duplicates. Default 0.95, from 0.5 to 1.
     pub share: f64,
 }
 
@@ -109,26 +109,26 @@ impl Default for Dust {
 pub struct Requests {
     /// The whole User-Agent header. Default `hapax/VERSION`, with the contact.
     pub user_agent: Option<String>,
-    /// A URL or mail address that tells hosts whom to ask.
+    /// A URL or mail address at which operators of hosts reach you.
     pub contact: Option<String>,
     /// Limits of each request.
     pub limits: hapax_fetch::Limits,
-    /// Which addresses may be dialled; seeds that are address literals may.
+    /// Which addresses may be dialled. Seeds that are address literals are allowed.
     pub guard: AddressGuard,
     /// An HTTP proxy for all requests.
     pub proxy: Option<Url>,
     /// Hosts whose certificates are not verified.
     pub insecure: Vec<String>,
-    /// Further headers, for the seeds' origins alone.
+    /// Additional headers, sent to the origins of the seeds only.
     pub headers: Vec<(String, String)>,
-    /// Keep cookies while the crawl runs.
+    /// Whether to keep cookies during the run.
     pub cookies: bool,
-    /// Hosts whose robots.txt is not asked.
+    /// Hosts whose robots.txt is ignored.
     pub ignore_robots: Vec<String>,
 }
 
 impl Requests {
-    /// The User-Agent header, and the token by which robots.txt knows it.
+    /// Returns the User-Agent header, and its product token for robots.txt.
     pub fn agent(&self) -> (String, String) {
         if let Some(agent) = &self.user_agent {
             let token = agent.split(['/', ' ']).next().unwrap_or_default().to_ascii_lowercase();
@@ -142,7 +142,7 @@ impl Requests {
         (agent, "hapax".to_owned())
     }
 
-    /// The same as the client takes it; `seeds` are who may see the headers.
+    /// Returns the options of the HTTP client. It sends the additional headers to the origins of `seeds`.
     pub fn client(&self, seeds: &[Url]) -> hapax_fetch::Options {
         let mut guard = self.guard.clone();
         seeds.iter().for_each(|seed| guard.allow_seed(seed));
@@ -159,10 +159,10 @@ impl Requests {
     }
 }
 
-/// What is a duplicate.
+/// Which pages are duplicates.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Decision {
-    /// What fingerprints are made of.
+    /// How fingerprints are made.
     pub recipe: Recipe,
     /// The thresholds.
     pub policy: Policy,
@@ -171,11 +171,11 @@ pub struct Decision {
 /// What is stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Storage {
-    /// Everything that is fetched, as WARC. Default on.
+    /// Archive every fetched page as WARC. Default on.
     pub archive: bool,
-    /// The kept pages, to be searched. Default on.
+    /// Index kept pages for search. Default on.
     pub index: bool,
-    /// Only links are followed: no text is read, and nothing is stored of pages. Default off.
+    /// Follow links only: extract no text, store no page. Default off.
     pub links_only: bool,
 }
 
@@ -208,16 +208,16 @@ impl Default for Config {
     }
 }
 
-/// Redirects in a row: the frontier counts to 63.
+/// The frontier counts redirects in six bits.
 const MOST_REDIRECTS: u8 = 50;
-/// Bytes of a body: the archive gives back what is smaller than a record may be.
+/// Largest body in bytes: a WARC record must hold it.
 const MOST_BODY: usize = 255 << 20;
 
 impl Config {
-    /// Whether all values can be used.
+    /// Checks all values.
     ///
     /// # Errors
-    /// [`Error::Config`] of the first one that cannot, with what is allowed.
+    /// [`Error::Config`] names the first field with a bad value, and what is allowed.
     pub fn validate(&self) -> Result<()> {
         let within = |field: &'static str, holds: bool, allowed: &str| match holds {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! What all fetch tasks share.
+//! State shared by all fetch tasks.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,20 +1,20 @@
-//! What scheduler and commit thread tell each other, and how a crawl is stopped.
+//! Signals between scheduler and commit thread, and the handle that stops a crawl.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use tokio::sync::{Notify, watch};
 
-/// What scheduler and commit thread tell each other.
+/// Signals between scheduler and commit thread.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     /// Leases handed out and not yet finished by the commit thread.
     pub(crate) active: AtomicU64,
-    /// New links, finished leases or a commit: look again.
+    /// There are new links, finished leases or a commit: the scheduler looks again.
     pub(crate) wake: Notify,
-    /// The run ends: what takes long breaks off.
+    /// The run ends: long operations stop early.
     pub(crate) stops: AtomicBool,
-    /// Hosts of which links were dropped, and can be found again in this run.
+    /// Hosts with dropped links that can be found again in this run.
     pub(crate) rereads: AtomicU64,
     /// The commit thread has failed.
     pub(crate) failed: AtomicBool,
@@ -23,15 +23,15 @@ pub(crate) struct Control {
 /// How soon a crawl ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asked {
-    /// It does not.
+    /// It goes on.
     No,
     /// Requests in flight may end within some seconds.
     Soon,
-    /// They are dropped.
+    /// Requests in flight are dropped.
     Now,
 }
 
-/// Stops a crawl from anywhere: nothing is lost, and the same crawl can go on later.
+/// Stops a crawl from any thread. Nothing is lost: the crawl can be resumed.
 #[derive(Clone, Debug)]
 pub struct StopHandle(Arc<watch::Sender<Asked>>);
 
@@ -42,12 +42,12 @@ impl Default for StopHandle {
 }
 
 impl StopHandle {
-    /// No further request is made; those in flight have five seconds to end. What was fetched is committed.
+    /// Makes no further request, waits up to five seconds for those in flight, and commits what was fetched.
     pub fn stop(&self) {
         self.ask(Asked::Soon);
     }
 
-    /// The same without the five seconds: requests in flight are dropped, and made again later.
+    /// Drops requests in flight too; the next run makes them again.
     pub fn stop_now(&self) {
         self.ask(Asked::Now);
     }
@@ -56,7 +56,7 @@ impl StopHandle {
         self.0.send_modify(|now| *now = asked.max(*now));
     }
 
-    /// Until this was asked, or more.
+    /// Waits until this was requested, or more.
     pub(crate) async fn asked(&self, least: Asked) {
         let mut changes = self.0.subscribe();
         // The sender lives in this handle.

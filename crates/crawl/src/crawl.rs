@@ -1,4 +1,4 @@
-//! A crawl, put together and run.
+//! [`Crawl`]: builds a crawl from its parts, and runs it.
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -48,7 +48,7 @@ const TREES_KIB: u32 = 4 << 10;
 const SMALL_TREES_KIB: u32 = 1 << 10;
 const CORE_KIB: u32 = 512;
 
-/// A crawl that is to be made.
+/// Builds a [`Crawl`].
 #[derive(Debug)]
 pub struct CrawlBuilder {
     root: PathBuf,
@@ -63,29 +63,29 @@ pub struct CrawlBuilder {
 }
 
 impl CrawlBuilder {
-    /// Where it begins.
+    /// Adds a seed URL.
     #[must_use]
     pub fn seed(mut self, seed: Url) -> Self {
         self.seeds.push(seed);
         self
     }
 
-    /// The same of many.
+    /// Adds seed URLs.
     #[must_use]
     pub fn seeds(mut self, seeds: impl IntoIterator<Item = Url>) -> Self {
         self.seeds.extend(seeds);
         self
     }
 
-    /// A URL or mail address that tells hosts whom to ask, sent with each request. It replaces that of the
-    /// [configuration](Self::config), which therefore comes first.
+    /// Sets the URL or mail address that is sent with each request. It replaces the one of
+    /// [`config`](Self::config), so call that first.
     #[must_use]
     pub fn contact(mut self, contact: impl Into<String>) -> Self {
         self.config.requests.contact = Some(contact.into());
         self
     }
 
-    /// How it is made.
+    /// Sets the configuration.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         let contact = self.config.requests.contact.take();
@@ -94,15 +94,15 @@ impl CrawlBuilder {
         self
     }
 
-    /// Requests every known page again, and goes on with what it was told before.
+    /// Requests every known page again. A recrawl that was stopped is continued.
     #[must_use]
     pub const fn recrawl(mut self, recrawl: bool) -> Self {
         self.recrawl = recrawl;
         self
     }
 
-    /// Is told of each [`Event`], in order, on the commit thread: while it works, nothing is decided. It returns
-    /// nothing, or a result: an error, or a panic, stops the crawl, which can go on later.
+    /// Sets the observer: the commit thread calls it with each [`Event`], in order, and decides nothing meanwhile.
+    /// It returns `()` or a `Result`. An error or a panic stops the crawl, which can be resumed.
     #[must_use]
     pub fn observer<O: Observed>(
         mut self,
@@ -112,39 +112,39 @@ impl CrawlBuilder {
         self
     }
 
-    /// Gives kept pages to a sink too, beside the index; there may be several.
+    /// Adds a sink for kept pages, beside the index.
     #[must_use]
     pub fn sink(mut self, sink: impl Sink + 'static) -> Self {
         self.sinks.add(Box::new(sink));
         self
     }
 
-    /// Gets pages in a way of its own, in the place of HTTP by [`Requests`](crate::Requests).
+    /// Replaces the HTTP client that is configured by [`Requests`](crate::Requests).
     #[must_use]
     pub fn fetch(mut self, fetch: impl Fetch + 'static) -> Self {
         self.fetch = Some(Arc::new(fetch));
         self
     }
 
-    /// A data directory that this process holds already.
+    /// Uses a data directory that this process has locked already.
     #[must_use]
     pub fn data(mut self, data: DataDir) -> Self {
         self.data = Some(data);
         self
     }
 
-    /// Shares the crawl with other workers: URLs come from their frontier, and verdicts are those of all.
+    /// Shares the crawl with other workers, through a common frontier and common verdicts.
     #[must_use]
     pub fn shared(mut self, frontier: Arc<dyn Frontier>, verdicts: Box<dyn Verdicts>) -> Self {
         self.cluster = Some((frontier, verdicts));
         self
     }
 
-    /// Opens the data directory and all that is in it; a crawl of before is taken up where it stopped.
+    /// Opens the data directory. An earlier crawl in it is resumed.
     ///
     /// # Errors
-    /// [`Error::Config`] names the field that is wrong; [`Error::Data`] says what of the directory is locked,
-    /// damaged or of another version.
+    /// [`Error::Config`] names the bad field. [`Error::Data`] says which file of the directory is locked, damaged or
+    /// of another version.
     pub fn build(self) -> Result<Crawl> {
         self.config.validate()?;
         if self.recrawl && self.cluster.is_some() {
@@ -180,7 +180,7 @@ pub struct Crawl {
 }
 
 impl Crawl {
-    /// A crawl into the data directory at `root`, which is made if it is not there.
+    /// Starts a builder for a crawl into the data directory `root`, which is created if it does not exist.
     pub fn builder(root: impl AsRef<Path>) -> CrawlBuilder {
         CrawlBuilder {
             root: root.as_ref().to_owned(),
@@ -195,7 +195,7 @@ impl Crawl {
         }
     }
 
-    /// Stops it from anywhere.
+    /// Returns a handle that stops the crawl from any thread.
     pub fn stop_handle(&self) -> StopHandle {
         self.handle.clone()
     }

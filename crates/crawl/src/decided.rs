@@ -1,4 +1,4 @@
-//! What people decide about discarded pages, done: in the same stores, logs and order as a page.
+//! Applies what people decide about discarded pages, in the same stores, logs and order as a page.
 
 use std::time::SystemTime;
 

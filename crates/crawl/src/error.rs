@@ -1,23 +1,23 @@
-//! Errors of a crawl.
+//! The error type of this crate.
 
 use std::error::Error as StdError;
 
-/// What an observer, or another part that the embedder brings, failed with.
+/// An error of an observer, sink or other part of the embedder.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// Why a crawl cannot begin or go on. What was committed stands: the same crawl, begun again, goes on.
+/// Why a crawl cannot start or continue. Committed pages are safe: the same crawl, built again, resumes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A value of the [`Config`](crate::Config) cannot be used.
+    /// A bad value in the [`Config`](crate::Config).
     #[error("{field}: {what}")]
     Config {
         /// The field's name.
         field: &'static str,
-        /// What is wrong with it, and what is allowed.
+        /// What is wrong, and what is allowed.
         what: String,
     },
-    /// The data directory.
+    /// From the data directory: it is locked, damaged, full or of another version.
     #[error(transparent)]
     Data(#[from] hapax_data::Error),
     /// The commit thread panicked: a defect of this crate.

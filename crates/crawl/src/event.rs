@@ -1,4 +1,4 @@
-//! What a crawl tells an observer.
+//! Events that a crawl reports to its observer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
@@ -12,7 +12,7 @@ use url::Url;
 use crate::error::{BoxError, Error, Result};
 use crate::page::PageWork;
 
-/// A page, on its way through the decision.
+/// A page that was decided about.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
     work: &'a PageWork,
@@ -23,17 +23,17 @@ impl<'a> Page<'a> {
         Self { work }
     }
 
-    /// Its URL in normal form.
+    /// The URL in normal form.
     pub const fn url(&self) -> &'a Url {
         &self.work.url
     }
 
-    /// The URL that answered, which may be another spelling.
+    /// The URL of the response, which may be another spelling.
     pub const fn final_url(&self) -> &'a Url {
         &self.work.response.url
     }
 
-    /// Links from a seed to it; 0 for stored pages.
+    /// Number of links from a seed to this page; 0 for stored pages.
     pub fn depth(&self) -> u16 {
         self.work.lease.as_ref().map_or(0, |lease| lease.entry.depth)
     }
@@ -43,12 +43,12 @@ impl<'a> Page<'a> {
         &self.work.response
     }
 
-    /// Title, language, links and what else the page says of itself. Its text is [`text`](Self::text).
+    /// Title, language, links and metadata. The text is [`text`](Self::text).
     pub const fn document(&self) -> &'a Document {
         &self.work.document
     }
 
-    /// The text without boilerplate, title first: what was compared.
+    /// The comparison text: without boilerplate, title first.
     pub fn text(&self) -> &'a str {
         &self.work.evidence.basis.text
     }
@@ -58,13 +58,13 @@ impl<'a> Page<'a> {
         self.work.time
     }
 
-    /// Its fingerprint.
+    /// The 64-bit fingerprint of the comparison text.
     pub const fn fingerprint(&self) -> hapax_dedup::Fingerprint {
         self.work.evidence.fingerprint
     }
 }
 
-/// What is serialised of a page, for streams of events: no body and no text.
+/// The serialised form of a page: without body and text.
 #[derive(Serialize)]
 struct Head<'a> {
     url: &'a str,
@@ -97,48 +97,48 @@ impl Serialize for Page<'_> {
 /// The version of the serialised events.
 pub const EVENT_VERSION: u32 = 1;
 
-/// What happens in a crawl. It is told on the commit thread, after the decision and before it is durable: after
-/// a crash, what was told since the last [`Committed`](Self::Committed) is decided and told once more.
+/// An event of a crawl. The commit thread reports it after the decision and before the decision is durable: after
+/// a crash, events since the last [`Committed`](Self::Committed) are reported again.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// The stores are open and take what the configuration asks for. Nothing was requested yet.
+    /// The stores are open. No request was made yet.
     Begun,
     /// A page is kept.
     Kept {
         /// The page.
         page: Page<'a>,
-        /// Its number in the store.
+        /// The number of the page in the store.
         id: u64,
     },
     /// A page is a duplicate.
     Discarded {
         /// The page.
         page: Page<'a>,
-        /// Its line in the log, with the evidence.
+        /// The line in discarded.jsonl, with the evidence.
         line: &'a Discarded,
     },
-    /// A page that was kept is a duplicate of a better one from here on: that one was told before.
+    /// A kept page was replaced by a better one, which was reported before.
     Replaced {
-        /// Its line in the log.
+        /// The line in discarded.jsonl.
         line: &'a Discarded,
     },
-    /// A URL was not fetched, or its page not used.
+    /// A URL was not fetched, or its page was not used.
     Skipped {
-        /// Its line in the log.
+        /// The line in skipped.jsonl.
         line: &'a Skipped,
     },
-    /// All that was told before is durable.
+    /// All earlier events are durable.
     Committed {
-        /// All pages so far, earlier runs included.
+        /// Counts of pages, earlier runs included.
         pages: &'a PageCounts,
     },
 }
 
-/// What an observer returns: nothing, or a result. An error stops the crawl.
+/// The return type of an observer: `()` or a `Result`. An error stops the crawl.
 pub trait Observed {
-    /// As a result.
+    /// Converts it to a result.
     ///
     /// # Errors
     /// The observer's own.
@@ -159,7 +159,7 @@ impl<E: Into<BoxError>> Observed for std::result::Result<(), E> {
 
 type Told = dyn FnMut(&Event<'_>) -> std::result::Result<(), BoxError> + Send;
 
-/// Who is told of events.
+/// The observer of a crawl, if there is one.
 #[derive(Default)]
 pub(crate) struct Observer(Option<Box<Told>>);
 
@@ -179,7 +179,7 @@ impl Observer {
         match catch_unwind(AssertUnwindSafe(|| told(event))) {
             Ok(told) => told.map_err(Error::Observer),
             Err(panic) => {
-                // It may have left a half of its work: it is not asked again.
+                // Its state may be inconsistent: do not call it again.
                 self.0 = None;
                 Err(Error::ObserverPanicked(told_by_panic(&*panic)))
             }
@@ -187,7 +187,7 @@ impl Observer {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 pub(crate) fn told_by_panic(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -1,4 +1,4 @@
-//! The claims of a feed, taken into a data directory: the next crawl leaves out what it says, but for samples.
+//! Imports the claims of a feed into a data directory: the next crawl skips what they cover, except samples.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::feeds::{CLAIM, TRUST, Trust, claim_note};
 use crate::rules::RunLimits;
 use crate::stats::Stats;
 
-/// Claims that are committed together.
+/// Claims per commit.
 const GROUP: u64 = 50_000;
 
-/// Takes in the claims of one feed.
+/// Imports the claims of one feed.
 #[derive(Debug)]
 pub struct FeedImport {
     data: DataDir,
@@ -31,7 +31,7 @@ pub struct FeedImport {
 }
 
 impl FeedImport {
-    /// Begins: `name` is what the feed is called from here on, `import` tells this reading of it from others.
+    /// Starts an import. `name` is the name of the feed; `import` is a number that identifies this reading of it.
     ///
     /// # Errors
     /// [`Error::Data`].
@@ -50,10 +50,10 @@ impl FeedImport {
         })
     }
 
-    /// Takes in that one page is the same as another; what is no claim about two web pages is left out.
+    /// Imports one claim: a page is the same as another. A claim that is not about two http(s) URLs is ignored.
     ///
     /// # Errors
-    /// [`Error::Data`], also where less of the disk is free than the configuration asks for.
+    /// [`Error::Data`], also if less of the disk is free than the configuration requires.
     pub fn claim(&mut self, url: &str, of: &str) -> Result<()> {
         let normal = |text: &str| {
             let url = Url::parse(text).ok()?;
@@ -82,7 +82,7 @@ impl FeedImport {
         self.data.root()
     }
 
-    /// The feed was read twice and did not change: its claims count from here on. Returns how many there are.
+    /// Activates the claims: two readings of the feed were equal. Returns their number.
     ///
     /// # Errors
     /// [`Error::Data`].

@@ -1,4 +1,4 @@
-//! What other crawls found to be duplicates: their claims spare downloads and are checked by samples.
+//! Claims of other crawls about duplicates: they spare downloads and are verified by samples.
 //!
 //! Trust is kept per feed and host. No claim about a host counts before a page of it was fetched and found
 //! to be the duplicate that the feed says. One failed sample withdraws all claims of its host; many hosts

@@ -1,4 +1,4 @@
-//! A page or a host that is to be forgotten: out of index and store, and never fetched again.
+//! Forgetting a page or host: it leaves index and store and is never fetched again.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The rules of hosts by their robots.txt, as far as they were needed in this run.
+//! The robots.txt rules of hosts, as far as this run needed them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What a crawl would do with a URL, by its rules and by what a frontier remembers.
+//! What a crawl would do with a URL, by its rules and its frontier.
 
 use std::time::Duration;
 
@@ -10,32 +10,32 @@ use crate::config::ScopeRules;
 use crate::error::Result;
 use crate::rules::Rules;
 
-/// Says of URLs whether they belong to a crawl.
+/// Judges whether URLs belong to a crawl.
 #[derive(Clone, Debug)]
 pub struct Judge {
     rules: Rules,
 }
 
-/// What the rules of a crawl say of a URL.
+/// The verdict of a crawl's rules about a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// It belongs to the crawl, in this normal form.
     Taken(Url),
-    /// It is no web address.
+    /// It is not an http or https URL.
     NoWebAddress,
-    /// It does not.
+    /// It does not belong to the crawl.
     Refused {
-        /// In normal form, or as it is if it is a trap.
+        /// The normal form, or the URL itself if it is a trap.
         url: Url,
-        /// Why.
+        /// The reason.
         reason: SkipReason,
-        /// In words.
+        /// The same in words.
         detail: String,
     },
 }
 
 impl Judge {
-    /// By the scope of a crawl and its seeds.
+    /// Makes the rules from the scope of a crawl and its seeds.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) of a pattern that is none.
@@ -43,17 +43,17 @@ impl Judge {
         Ok(Self { rules: Rules::new(scope, seeds)? })
     }
 
-    /// A seed has moved: its scope comes along.
+    /// Adds the target of a moved seed to the scope.
     pub fn seed_moved(&self, to: &Url) {
         self.rules.seed_moved(to);
     }
 
-    /// The form in which a URL is known, unless it is a trap or no web address.
+    /// Returns the normal form, unless the URL is a trap or not an http or https URL.
     pub fn normal(&self, url: &Url) -> Option<Url> {
         self.rules.normal(url)
     }
 
-    /// What becomes of a URL so many links from a seed.
+    /// Judges a URL that is `depth` links from a seed.
     pub fn admit(&self, url: &Url, depth: u16) -> Judgement {
         match self.rules.admit(url, depth) {
             None => Judgement::NoWebAddress,
@@ -67,12 +67,12 @@ impl Judge {
     }
 }
 
-/// Whether a list of hosts names the one of a URL: with its port or for all ports.
+/// Returns whether a list of hosts contains the host of a URL, with its port or for all ports.
 pub fn names_host(hosts: &[String], url: &Url) -> bool {
     crate::rules::names_host(hosts, url)
 }
 
-/// Pages of a host that were fetched, by what a frontier remembers.
+/// Returns how many pages of a host were fetched, according to the frontier.
 ///
 /// # Errors
 /// The frontier's.
@@ -80,7 +80,7 @@ pub fn host_pages(frontier: &dyn Frontier, host: &str) -> Result<u64> {
     crate::recrawl::host_pages(frontier, host)
 }
 
-/// The age and text of a host's robots.txt, as a frontier remembers it.
+/// Returns age and text of a host's robots.txt, as stored in the frontier.
 ///
 /// # Errors
 /// The frontier's.
@@ -91,7 +91,7 @@ pub fn remembered_robots(
     crate::robots::remembered(frontier, host)
 }
 
-/// What a trusted feed says about a URL: the feed, and the page that stands for it.
+/// Returns the claim of a trusted feed about a URL: the feed, and the representative.
 ///
 /// # Errors
 /// The frontier's.

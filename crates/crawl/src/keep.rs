@@ -1,4 +1,4 @@
-//! What becomes of a page once its verdict is there: index, WARC, the line in the log.
+//! Writes what follows from a verdict: index, WARC, log line.
 
 use std::time::SystemTime;
 

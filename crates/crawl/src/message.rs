@@ -1,4 +1,4 @@
-//! What a fetching task tells the commit thread.
+//! Messages from fetch tasks to the commit thread.
 
 use std::time::SystemTime;
 

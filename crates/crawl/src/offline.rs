@@ -1,4 +1,4 @@
-//! Stored pages through the same decisions as fetched ones: no requests, no frontier.
+//! Stored pages through the same decisions as fetched ones, without requests and frontier.
 //!
 //! Workers read pages ahead while the calling thread decides about those before, in the order in which they were
 //! added. What waits is bounded in number and bytes.
@@ -26,46 +26,46 @@ use crate::rules::{Rules, RunLimits};
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 
-/// Pages that are read ahead at most.
+/// Pages that workers read ahead.
 const AHEAD: usize = 256;
-/// Bytes of their bodies, as stored and decoded, and one page more.
+/// Bytes of their bodies, stored and decoded together; one more page may exceed it.
 const AHEAD_BYTES: usize = 64 << 20;
-/// A tree takes ten times its page: larger ones are read one after the other.
+/// A parsed tree takes ten times its page: larger pages are parsed one at a time.
 const LARGE_PAGE: usize = 1 << 20;
 
-/// A page that somebody else has fetched.
+/// A page that another program fetched.
 #[derive(Clone, Debug)]
 pub struct StoredPage {
-    /// Its URL.
+    /// The URL.
     pub url: Url,
-    /// What was answered.
+    /// The stored response.
     pub response: Response,
-    /// When.
+    /// When it was fetched.
     pub time: SystemTime,
-    /// What the input calls it, in the place of the page's own title.
+    /// The title given by the input, which replaces the title of the page.
     pub title: Option<String>,
 }
 
-/// What became of a document.
+/// The verdict about a document.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// It is kept.
+    /// It is kept as a new document.
     Kept,
-    /// It was here before.
+    /// Its key was offered before.
     Known,
-    /// It is a duplicate of another one, by this evidence.
+    /// It is a duplicate of this document.
     Duplicate(Neighbour),
-    /// It is kept in the place of the one that it duplicates.
+    /// It is kept and replaces the document that it duplicates.
     Better,
 }
 
-/// Which stores take part.
+/// Which stores to write.
 #[derive(Clone, Copy, Debug)]
 pub struct OfflineParts {
-    /// Archive what comes.
+    /// Archive pages as WARC.
     pub archive: bool,
-    /// Index what is kept.
+    /// Index kept pages.
     pub index: bool,
     /// Store duplicates too, so that later documents can match them.
     pub keep_duplicates: bool,
@@ -74,15 +74,15 @@ pub struct OfflineParts {
 /// Counts of this run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfflineCounts {
-    /// Pages about which was decided.
+    /// Pages that were decided about.
     pub decided: u64,
-    /// Of these, known before.
+    /// Pages among them whose URL was known before.
     pub known: u64,
-    /// What was no page, or not wanted.
+    /// Records that are no page, or are excluded.
     pub skipped: u64,
 }
 
-/// Takes stored pages through the decisions of a data directory.
+/// Decides about stored pages, in the stores of a data directory.
 #[derive(Debug)]
 pub struct Offline {
     data: DataDir,
@@ -134,12 +134,12 @@ impl Offline {
         })
     }
 
-    /// Is told of each [`Event`], as a crawl's is.
+    /// Sets the observer, as [`CrawlBuilder::observer`](crate::CrawlBuilder::observer) does.
     pub fn observe<O: Observed>(&mut self, observer: impl FnMut(&Event<'_>) -> O + Send + 'static) {
         self.committer.observer = Observer::new(observer);
     }
 
-    /// Once this is true, nothing further is taken.
+    /// Sets a flag: while it is true, no further page is taken.
     pub fn stops_at(&mut self, interrupted: Arc<AtomicBool>) {
         self.interrupted = interrupted;
     }
@@ -149,7 +149,7 @@ impl Offline {
         self.data.root()
     }
 
-    /// Does what lies in the spool.
+    /// Applies the requests in the spool.
     ///
     /// # Errors
     /// The stores'.
@@ -180,7 +180,7 @@ impl Offline {
         Ok(())
     }
 
-    /// Decides about everything that was added.
+    /// Decides about all pages that were added.
     ///
     /// # Errors
     /// The stores' and the observer's.
@@ -207,7 +207,7 @@ impl Offline {
         }
     }
 
-    /// Decides at once about a document that was read elsewhere; `key` is the caller's name for it.
+    /// Decides immediately about a document that was read elsewhere. `key` is its name in the store.
     ///
     /// # Errors
     /// The stores' and the observer's.
@@ -220,7 +220,7 @@ impl Offline {
         })
     }
 
-    /// All documents that this one duplicates, best first.
+    /// Returns all documents that this one duplicates, best first.
     ///
     /// # Errors
     /// The store's.
@@ -230,7 +230,7 @@ impl Offline {
         self.committer.matches(work, &work.stored(key.as_bytes()), hapax_data::Extent::All)
     }
 
-    /// The number of a document.
+    /// Returns the number of the document with this key.
     ///
     /// # Errors
     /// The store's.
@@ -238,7 +238,7 @@ impl Offline {
         Ok(self.committer.store().id_of(key.as_bytes())?)
     }
 
-    /// The stored document of a number.
+    /// Returns the stored document with this number.
     ///
     /// # Errors
     /// The store's.
@@ -246,17 +246,17 @@ impl Offline {
         Ok(self.committer.store().record(id)?)
     }
 
-    /// The number that the next document gets.
+    /// Returns the number that the next document gets.
     pub fn next_id(&self) -> u64 {
         self.committer.store().next_id()
     }
 
-    /// How fingerprints are made here.
+    /// Returns how fingerprints in this store are made.
     pub const fn recipe(&self) -> Recipe {
         self.committer.recipe()
     }
 
-    /// Logs why something is not used.
+    /// Logs in skipped.jsonl why a record is not used.
     ///
     /// # Errors
     /// The log's and the observer's.
@@ -265,7 +265,7 @@ impl Offline {
         self.committer.skip(url, reason, detail)
     }
 
-    /// Counts a record that is one with a page.
+    /// Counts a record that belongs to a page counted already.
     pub const fn count_known(&mut self) {
         self.counts.known += 1;
     }
@@ -278,7 +278,7 @@ impl Offline {
         self.committer.commit(true)
     }
 
-    /// Whether a limit of the run is reached, for a page that may be known.
+    /// Returns whether a limit of the run is reached. The page may be known.
     fn is_full_but_for(&mut self, url: &Url) -> Result<bool> {
         if self.stopped.is_none() && self.ends.reached(self.readers.len() as u64).is_some() {
             // What waits may be known, or no page.
@@ -296,7 +296,7 @@ impl Offline {
         Ok(self.committer.store().id_of(url.as_str().as_bytes())?.is_some())
     }
 
-    /// Whether something has ended the run, or a limit of time or disk or a signal does so now.
+    /// Returns whether the run has ended, or a limit of time or disk, or the flag, ends it now.
     pub fn is_stopped(&mut self) -> bool {
         if self.stopped.is_none() {
             self.stopped = self.ends.reached(0).filter(|stop| !stop.is_of_pages());
@@ -307,14 +307,14 @@ impl Offline {
         self.stopped.is_some()
     }
 
-    /// Takes nothing further.
+    /// Takes no further page.
     pub const fn stop(&mut self) {
         if self.stopped.is_none() {
             self.stopped = Some(Stop::Signal);
         }
     }
 
-    /// Decides about what waits, makes it durable and writes the summary.
+    /// Decides about pages in the queue, commits, and writes summary.json.
     ///
     /// # Errors
     /// The stores' and the observer's.
@@ -333,7 +333,7 @@ impl Offline {
         Ok((self.counts, self.stats.pages(), self.stopped))
     }
 
-    /// Ends without a summary.
+    /// Closes the stores without a summary.
     ///
     /// # Errors
     /// The stores'.
@@ -342,14 +342,14 @@ impl Offline {
     }
 }
 
-/// A document that was read and fingerprinted.
+/// A document with its fingerprint.
 #[derive(Debug)]
 pub struct StoredDocument {
     work: PageWork,
 }
 
 impl StoredDocument {
-    /// Of a page, under the caller's name for it.
+    /// Makes one from a page. `key` is its name in the store.
     pub fn new(
         key: impl Into<String>,
         page: StoredPage,
@@ -362,12 +362,12 @@ impl StoredDocument {
         Self { work }
     }
 
-    /// Its fingerprint.
+    /// The fingerprint.
     pub const fn fingerprint(&self) -> hapax_dedup::Fingerprint {
         self.work.evidence.fingerprint
     }
 
-    /// Its content tokens.
+    /// The number of content tokens.
     pub const fn tokens(&self) -> u32 {
         self.work.evidence.basis.features.tokens
     }
@@ -375,7 +375,7 @@ impl StoredDocument {
 
 type Job = (StoredPage, Sender<Result<PageWork, Unread>>);
 
-/// A page that a worker reads: its URL, its weight, and where the result comes.
+/// A page for a worker: URL, size, and where to send the result.
 #[derive(Debug)]
 struct Waiting {
     url: Url,
@@ -383,7 +383,7 @@ struct Waiting {
     result: Receiver<Result<PageWork, Unread>>,
 }
 
-/// Threads that read pages ahead; results are taken in the order of the pages.
+/// Worker threads that read pages ahead. Results are taken in the order of the pages.
 #[derive(Debug)]
 struct Readers {
     jobs: Option<Sender<Job>>,

@@ -1,4 +1,4 @@
-//! How pages are got: by HTTP, or by a way of the embedder's own.
+//! [`Fetch`]: URL to response, by HTTP or by the embedder.
 
 use std::fmt::Debug;
 use std::future::Future;
@@ -9,20 +9,21 @@ use std::time::Duration;
 use hapax_fetch::{Error, Fetcher, Response, RobotsAnswer, Validators, fetch_robots};
 use url::Url;
 
-/// What comes later.
+/// A boxed future.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Whether a body of a content type is read.
+/// Returns whether a body of this content type is wanted.
 pub type Wanted = dyn Fn(&str) -> bool + Send + Sync;
 
-/// Gets what the crawl asks for. Politeness, robots.txt and all limits of number and time are the crawl's; how
-/// long one request may take, and how large its body may be, is for this to see to.
+/// Fetches URLs. The crawl enforces politeness, robots.txt and all limits across requests; an implementation limits
+/// the time and the size of one request.
 pub trait Fetch: Send + Sync + Debug {
-    /// The address that is dialled for a URL: requests to one address are spaced. `None` where none is known.
+    /// Returns the address that a request for this URL would dial, or `None` if unknown. The crawl spaces requests
+    /// to one address.
     fn address<'a>(&'a self, url: &'a Url) -> Pending<'a, Result<Option<IpAddr>, Error>>;
 
-    /// One request, without following redirects. `known` is what a stored copy is known by, for an answer of
-    /// 304; a body that is not `wanted` may be left.
+    /// Makes one request without following redirects. `known` are the validators of a stored copy, which allow an
+    /// answer of 304. A body that is not `wanted` need not be read.
     fn get<'a>(
         &'a self,
         url: &'a Url,
@@ -30,7 +31,7 @@ pub trait Fetch: Send + Sync + Debug {
         wanted: &'a Wanted,
     ) -> Pending<'a, Result<Response, Error>>;
 
-    /// The robots.txt of a URL's host, with a pause between two requests.
+    /// Fetches the robots.txt of the URL's host, with a pause between two requests.
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer>;
 }
 

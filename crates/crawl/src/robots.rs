@@ -1,4 +1,4 @@
-//! What a host's robots.txt means for this crawl: fetched once a day, remembered between runs.
+//! robots.txt of a host: fetched once a day, remembered between runs.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

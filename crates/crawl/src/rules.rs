@@ -1,4 +1,4 @@
-//! Which URLs a crawl takes, and when it ends.
+//! Which URLs a crawl takes, and when a run ends.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

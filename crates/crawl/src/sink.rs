@@ -1,4 +1,4 @@
-//! What else happens to kept pages.
+//! Sinks: outputs for kept pages, beside the index.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,25 +6,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::{BoxError, Error, Result};
 use crate::event::{Page, told_by_panic};
 
-/// Takes kept pages, beside the index: a database, a queue, files. It is called on the commit thread.
+/// An output for kept pages, beside the index: a database, a queue, files. The commit thread calls it.
 ///
-/// After a crash, what was kept since the last [`commit`](Self::commit) may be kept once more, under the same number
-/// or another one: whoever stores by URL sees each page once.
+/// After a crash, pages since the last [`commit`](Self::commit) may be passed again, under the same number or another
+/// one. A sink that stores by URL holds each page once.
 pub trait Sink: Send + Debug {
-    /// A page is kept under this number.
+    /// Takes a kept page. `id` is its number in the store.
     ///
     /// # Errors
-    /// The sink's own: the crawl stops, and can go on later.
+    /// An error of the sink stops the crawl, which can be resumed.
     fn keep(&mut self, page: &Page<'_>, id: u64) -> std::result::Result<(), BoxError>;
 
-    /// A page that was kept under this number is not any more: a better one stands for it, it has changed, or
-    /// somebody wants it to be forgotten.
+    /// Removes a page that was kept: a better page replaced it, it has changed, or a person forgets it.
     ///
     /// # Errors
     /// As [`keep`](Self::keep).
     fn remove(&mut self, url: &str, id: u64) -> std::result::Result<(), BoxError>;
 
-    /// Everything so far is to be durable: the crawl forgets what came before.
+    /// Makes all earlier calls durable. The crawl does not repeat them after this.
     ///
     /// # Errors
     /// As [`keep`](Self::keep).

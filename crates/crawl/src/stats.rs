@@ -1,4 +1,4 @@
-//! What is counted. Shared between the threads; stored with each commit.
+//! Counters, shared between threads and stored with each commit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};

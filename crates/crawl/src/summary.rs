@@ -1,4 +1,4 @@
-//! What a crawl came to: summary.json, and the same for a person.
+//! summary.json.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -13,12 +13,12 @@ use super::stats::Stats;
 use hapax_data::LogCounts;
 use hapax_data::PageCounts;
 
-/// Why a crawl ended.
+/// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Stop {
-    /// Not ended yet: what a killed run leaves behind.
+    /// The run has not ended, or it was killed.
     Running,
     /// Nothing is left to do.
     Complete,
@@ -30,18 +30,18 @@ pub enum Stop {
     TimeLimit,
     /// Too little of the disk is free.
     Disk,
-    /// Links that found a queue full can be found again by a recrawl alone.
+    /// Links were dropped because of a full queue; only a recrawl finds them again.
     Queue,
-    /// Links found no place among URLs that wait for the next run, and so do they.
+    /// Links were dropped because of a full queue of deferred URLs; the next run finds them again.
     QueueFull,
-    /// It was asked to stop.
+    /// A person or the embedder stopped it.
     Signal,
     /// A store could not be written, or the observer failed.
     Write,
 }
 
 impl Stop {
-    /// Why a crawl is not complete.
+    /// Returns why the crawl is not complete, in words.
     pub const fn words(self) -> Option<&'static str> {
         match self {
             Self::Complete => None,
@@ -59,59 +59,59 @@ impl Stop {
         }
     }
 
-    /// Whether further pages would be too many, and nothing else.
+    /// Returns whether the limit of pages alone ended it.
     pub const fn is_of_pages(self) -> bool {
         matches!(self, Self::MaxPages)
     }
 }
 
-/// Why a crawl is not complete whose links found no place because other URLs wait for the next run.
+/// In words: [`Stop::QueueFull`].
 const QUEUE_FULL: &str = "links found no place among the URLs that wait for the next run (--max-queued-per-host, --max-queue)";
-/// Why a crawl is not complete whose links found no place and are not archived.
+/// In words: [`Stop::Queue`].
 const QUEUE: &str = "links found a full queue (--max-queued-per-host, --max-queue), and their pages are not in the archive or damaged there";
 
-/// summary.json.
+/// The content of summary.json.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
-    /// When it was written, in RFC 3339.
+    /// When it was written, RFC 3339.
     pub time: String,
-    /// Whether all that was asked for is done.
+    /// Whether nothing is left to do.
     pub complete: bool,
-    /// Why the last run ended; a summary of a version before does not say so.
+    /// Why the last run ended. Earlier versions did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<Stop>,
-    /// Why it is not complete, in words.
+    /// Why the crawl is not complete, in words.
     pub stopped: Option<String>,
-    /// Counts of pages, all runs together.
+    /// Counts of pages of all runs.
     pub pages: PageCounts,
     /// Skipped URLs by reason.
     pub skipped: BTreeMap<SkipReason, u64>,
-    /// URLs ever seen.
+    /// Number of URLs ever seen.
     pub known_urls: u64,
-    /// URLs that wait.
+    /// Number of queued URLs.
     pub queued_urls: u64,
-    /// Queued, but given up for that run.
+    /// Number of queued URLs that were deferred to the next run.
     pub deferred_urls: u64,
-    /// Time of all runs.
+    /// Seconds of all runs.
     pub seconds: f64,
-    /// Requests that were answered in the last run, whatever the status.
+    /// Responses of the last run, with any status.
     pub responses: u64,
     /// The data directory.
     pub data: String,
-    /// Those of which most was fetched.
+    /// The hosts with the most fetched pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostLine>,
-    /// Other workers share the crawl, and may have done it all.
+    /// Whether other workers share the crawl; they may have fetched all pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
-    /// A recrawl that got no answer for any page, or failures alone.
+    /// Whether a recrawl got failures only, or no answer at all.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unreached: bool,
-    /// Of the seeds none was ever fetched, whatever sitemaps brought.
+    /// Whether no seed was ever fetched, even if sitemaps brought pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub seed_missed: bool,
-    /// `crawl upgrade` would change something; a summary of a version before does not say so.
+    /// Whether `crawl upgrade` would change something. Earlier versions did not write it.
     #[serde(default = "is_of_before")]
     pub needs_upgrade: bool,
 }
@@ -120,27 +120,27 @@ const fn is_of_before() -> bool {
     true
 }
 
-/// What came of one host.
+/// Counts of one host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostLine {
-    /// Its name, with the port.
+    /// Host and port.
     pub host: String,
-    /// URLs that wait.
+    /// Number of queued URLs.
     pub queued: u64,
-    /// Pages that were fetched.
+    /// Number of fetched pages.
     pub fetched: u64,
-    /// Of these, duplicates.
+    /// Number of duplicates among them.
     pub discarded: u64,
-    /// URLs that were not fetched, or whose answer was no page.
+    /// Number of URLs that were not fetched or whose response was not used.
     pub failed: u64,
-    /// Too many of its requests failed in a row in that run.
+    /// Whether the run gave it up after too many failures in a row.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub down: bool,
 }
 
 impl Summary {
-    /// So many hosts are named.
+    /// Number of hosts in the summary.
     pub const HOSTS: usize = 20;
 
     /// Says of which hosts most was fetched, and what of them is left.
@@ -182,7 +182,7 @@ impl Summary {
         }
     }
 
-    /// Of pages that were not fetched but read.
+    /// Makes the summary of stored pages.
     pub(crate) fn of_pages(
         stats: &Stats,
         stopped: Option<Stop>,

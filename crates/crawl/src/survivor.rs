@@ -1,4 +1,4 @@
-//! Which page of a cluster is kept: the one a person would keep, whichever came first.
+//! Chooses the kept page of a cluster: the one that a person would keep, whichever came first.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,4 @@
-//! Verdicts of many workers.
+//! Verdicts in a crawl of many workers.
 
 use std::collections::HashMap;
 
@@ -9,28 +9,28 @@ pub trait Verdicts: Send + std::fmt::Debug {
     /// The documents of all workers.
     fn documents(&self) -> &dyn DocumentStore;
 
-    /// Whether a document is this worker's, in whatever life.
+    /// Returns whether this worker, now or before a restart, has offered the document.
     ///
     /// # Errors
     /// The store's.
     fn owns(&self, key: &[u8]) -> hapax_dedup::Result<bool>;
 
-    /// Tells the others how many pages this worker has fetched.
+    /// Reports to the others how many pages this worker has fetched.
     fn report(&self, fetched: u64);
 }
 
-/// Verdicts, and those of which the use is still to come.
+/// The shared verdicts, and a cache of those requested ahead.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) verdicts: Box<dyn Verdicts>,
-    /// Asked for together, and not used yet.
+    /// Verdicts requested in one batch and not used yet.
     pub(crate) ahead: HashMap<Vec<u8>, Verdict>,
 }
 
-/// What the cluster says of a page.
+/// The cluster's verdict about a page.
 pub(crate) enum Told {
     New,
-    /// It is another worker's.
+    /// Another worker has fetched it.
     Taken,
     Duplicate(Neighbour),
 }

@@ -1,4 +1,4 @@
-//! What a page or a sitemap holds while it waits for the commit thread, in bytes.
+//! Bytes that a page or sitemap holds while it waits for the commit thread.
 
 use hapax_extract::{Document, Link};
 use hapax_fetch::{Response, Sitemap, SitemapPage};

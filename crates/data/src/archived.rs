@@ -1,4 +1,4 @@
-//! Texts of pages, to hold others against: those kept lately, and those in the archive.
+//! Texts of kept pages for comparison: those kept lately, and those in the archive.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
@@ -13,7 +13,7 @@ const CACHE_BYTES: usize = 16 << 20;
 /// A record is read back up to this size; bodies are smaller (`--max-body`).
 pub const MAX_RECORD: u64 = 256 << 20;
 
-/// Texts by document id, the oldest forgotten first.
+/// Texts by document number; the oldest are dropped first.
 #[derive(Debug, Default)]
 pub struct TextCache {
     texts: HashMap<u64, Arc<str>>,
@@ -35,18 +35,18 @@ impl TextCache {
         }
     }
 
-    /// The text of a document, if it is still there.
+    /// Returns the text of a document, if it is still cached.
     pub fn get(&self, id: u64) -> Option<Arc<str>> {
         self.texts.get(&id).cloned()
     }
 }
 
-/// The text of a page as it lies in the WARC at `FILE:OFFSET`, read and extracted again.
+/// Reads the text of a page from the WARC at `FILE:OFFSET`, by extracting it again.
 pub fn stored_text(pages: &Path, place: &str, url: &Url) -> Option<String> {
     stored_page(pages, place, url).map(|(_, basis)| basis.text)
 }
 
-/// The same, and what else the page says.
+/// The same, with the whole document.
 pub fn stored_page(
     pages: &Path,
     place: &str,

@@ -6,26 +6,26 @@ use crate::error::{Error, Result};
 use crate::rows::{NONE, Row, Rows};
 use crate::standing::{Heads, Standing};
 
-/// A kept page, and the rows that it stands for.
+/// A kept page, and the rows that it represents.
 #[derive(Debug)]
 pub struct Cluster<'a> {
     /// Its number, in the only directory that is asked.
     pub id: Option<u64>,
     /// The URL of the kept page, or the caller's name for it.
     pub url: String,
-    /// No page stands there any more.
+    /// Whether the page is gone.
     pub gone: bool,
-    /// The rows, each with the log that it is of.
+    /// The rows, each with the index of its log.
     pub rows: Vec<(&'a Rows, Row)>,
-    /// Discarded pages.
+    /// Number of discarded pages.
     pub copies: u64,
-    /// Addresses that only lead to it.
+    /// Number of redirects to it.
     pub redirects: u64,
-    /// Of the copies.
+    /// Bytes of the discarded copies.
     pub bytes: u64,
 }
 
-/// What a cluster is told from others by.
+/// The identity of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Page(u64),
@@ -33,7 +33,7 @@ enum Name {
     Url(String),
 }
 
-/// The clusters of the rows that are wanted, the largest first.
+/// Returns the clusters of the wanted rows, the largest first.
 ///
 /// # Errors
 /// Those of `wanted`, and of files.

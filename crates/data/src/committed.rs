@@ -1,5 +1,4 @@
-//! How much of the logs is committed: a crash leaves lines behind it, which the next run takes back and may
-//! decide otherwise.
+//! The committed length of a log. Lines behind it were written by a run that crashed; the next run cuts them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

@@ -1,4 +1,4 @@
-//! How much is discarded, by the log and what was decided about it: what every table of figures is held to.
+//! Counts of discarded pages from the log and the decisions, which are authoritative.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::kind::DuplicateKind;
 use crate::page_counts::PageCounts;
 use crate::rows::Rows;
 
-/// What is discarded now.
+/// Current counts of discarded pages.
 #[derive(Clone, Debug, Default)]
 pub struct LogCounts {
     /// Discarded pages of equal text.
@@ -15,11 +15,11 @@ pub struct LogCounts {
     pub near: u64,
     /// Discarded pages that name the other page as canonical.
     pub canonical: u64,
-    /// Addresses that lead to another page.
+    /// URLs that redirect to another page.
     pub alias: u64,
-    /// Of the bodies.
+    /// Bytes of the discarded bodies.
     pub bytes: u64,
-    /// Of each host, redirects not counted.
+    /// Per host, without redirects.
     pub hosts: HashMap<String, u64>,
 }
 

@@ -12,21 +12,21 @@ use crate::committed::Committed;
 use crate::error::{Context, Error, Result};
 use crate::kind::DecidedBy;
 
-/// What was decided.
+/// A decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// A discarded page is indexed after all; it and the other one are distinct.
+    /// A discarded page is indexed; the two pages are distinct.
     Restore,
-    /// That is taken back.
+    /// A restoration is undone.
     Discard,
-    /// A discarded page takes the place of the one that was kept.
+    /// A discarded page replaces the one that was kept.
     Keep,
-    /// A page is removed, and not fetched again.
+    /// A page is removed and never fetched again.
     Forget,
-    /// All pages of a host are.
+    /// All pages of a host are removed, and never fetched again.
     ForgetHost,
-    /// The page of a row was fetched again, and is another one now.
+    /// The page of a row was fetched again and has changed.
     Supersede,
 }
 
@@ -35,9 +35,9 @@ pub enum Action {
 pub struct Decision {
     /// When, in RFC 3339.
     pub time: String,
-    /// What was decided.
+    /// The decision.
     pub action: Action,
-    /// The row of discarded.jsonl, if it is about one.
+    /// The row of discarded.jsonl that it is about, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The page, or the host.
@@ -45,17 +45,17 @@ pub struct Decision {
     /// The other page of the pair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
-    /// The page's number from here on.
+    /// The new number of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_id: Option<u64>,
-    /// The number the other page had until here.
+    /// The former number of the other page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old_id: Option<u64>,
     /// Who decided.
     pub by: DecidedBy,
 }
 
-/// URLs and hosts that are not wanted, shared with who fetches.
+/// Forgotten URLs and hosts, shared with the fetch tasks.
 #[derive(Debug, Default)]
 pub struct Forgotten(RwLock<HashSet<String>>);
 
@@ -64,7 +64,7 @@ impl Forgotten {
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(url_or_host.to_owned());
     }
 
-    /// Whether a page, or its whole host, is not wanted.
+    /// Returns whether a page, or its whole host, is forgotten.
     pub fn holds(&self, url: &str, host: &str) -> bool {
         let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
         // A host without a port is meant whole, for http and https.
@@ -73,16 +73,16 @@ impl Forgotten {
     }
 }
 
-/// All decisions, as they stand now.
+/// All decisions, by their current effect.
 #[derive(Debug, Default)]
 pub struct Decisions {
-    /// When a row was restored.
+    /// Restored rows, and when.
     restored: HashMap<u64, String>,
-    /// Rows whose page is the one that is kept now.
+    /// Rows whose page is kept now.
     taken_over: HashSet<u64>,
-    /// Rows whose page is another one now, or is told of by a newer row.
+    /// Rows whose page has changed, or which a newer row replaces.
     ended: HashSet<u64>,
-    /// Of these, the ones with a newer row.
+    /// Those of them that a newer row replaces.
     renewed: HashSet<u64>,
     /// The rows of a page about which something was decided, until they end.
     rows: HashMap<String, Vec<u64>>,
@@ -92,7 +92,7 @@ pub struct Decisions {
     replaced: HashMap<u64, (u64, String)>,
     /// Pages that were declared distinct, both ways.
     distinct: HashMap<String, HashSet<String>>,
-    /// What is not wanted.
+    /// Forgotten pages and hosts.
     forgotten: Arc<Forgotten>,
     /// Pages that a person chose to keep.
     chosen: HashSet<String>,
@@ -137,7 +137,7 @@ impl Decisions {
         }
     }
 
-    /// Takes one more decision in.
+    /// Applies one more decision.
     pub fn add(&mut self, decision: &Decision) {
         self.lines += 1;
         let (url, of) = (&decision.url, decision.of.as_ref());
@@ -202,22 +202,22 @@ impl Decisions {
         }
     }
 
-    /// When a row was restored.
+    /// Returns when a row was restored.
     pub fn restored(&self, id: u64) -> Option<&str> {
         self.restored.get(&id).map(String::as_str)
     }
 
-    /// Whether the row's page is the one that is kept now.
+    /// Returns whether the row's page is kept now.
     pub fn took_over(&self, id: u64) -> bool {
         self.taken_over.contains(&id)
     }
 
-    /// Whether the row's page is another one now, or a newer row is about it.
+    /// Returns whether the row's page has changed, or a newer row replaces it.
     pub fn ended(&self, id: u64) -> bool {
         self.ended.contains(&id)
     }
 
-    /// Whether a newer row is about the row's page.
+    /// Returns whether a newer row is about the row's page.
     pub fn renewed(&self, id: u64) -> bool {
         self.renewed.contains(&id)
     }
@@ -240,12 +240,12 @@ impl Decisions {
         self.ended.insert(id);
     }
 
-    /// Whether a person restored this page.
+    /// Returns whether a person restored this page.
     pub fn was_restored(&self, url: &str) -> bool {
         self.restored_pages.contains(url)
     }
 
-    /// The page that stands for `id` now.
+    /// Returns the current representative of `id`.
     pub fn survivor(&self, id: u64) -> Option<(u64, &str)> {
         let mut now = self.replaced.get(&id)?;
         // A log that was written by hand may go round in a circle.
@@ -256,27 +256,27 @@ impl Decisions {
         Some((now.0, &now.1))
     }
 
-    /// Whether two pages were declared distinct.
+    /// Returns whether two pages were declared distinct.
     pub fn distinct(&self, url: &str, of: &str) -> bool {
         self.distinct.get(url).is_some_and(|set| set.contains(of))
     }
 
-    /// Whether anything was declared distinct from this page.
+    /// Returns whether any page was declared distinct from this one.
     pub fn has_distinct(&self, url: &str) -> bool {
         self.distinct.get(url).is_some_and(|set| !set.is_empty())
     }
 
-    /// Whether a page, or its whole host, is not wanted.
+    /// Returns whether a page, or its whole host, is forgotten.
     pub fn forgotten(&self, url: &str, host: &str) -> bool {
         self.forgotten.holds(url, host)
     }
 
-    /// The same, to be shared.
+    /// Returns the same set, to be shared.
     pub fn all_forgotten(&self) -> Arc<Forgotten> {
         Arc::clone(&self.forgotten)
     }
 
-    /// Whether a person chose this page to be kept.
+    /// Returns whether a person chose to keep this page.
     pub fn chosen(&self, url: &str) -> bool {
         self.chosen.contains(url)
     }

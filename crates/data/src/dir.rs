@@ -33,7 +33,7 @@ const OWN: [&str; 16] = [
 const LOCK_TRIES: u32 = 10;
 const LOCK_WAIT: Duration = Duration::from_millis(20);
 
-/// A data directory, held by this process.
+/// A data directory, locked by this process.
 #[derive(Debug)]
 pub struct DataDir {
     root: PathBuf,
@@ -88,13 +88,13 @@ impl DataDir {
         Ok(())
     }
 
-    /// Whether there is nothing in it but the lock.
+    /// Returns whether the directory is empty except for the lock.
     pub fn is_empty(&self) -> Result<bool> {
         let mut entries = fs::read_dir(&self.root)?;
         Ok(entries.all(|entry| entry.is_ok_and(|entry| entry.file_name() == "LOCK")))
     }
 
-    /// Removes what a crawl writes; whatever else lies there stays.
+    /// Removes the files of a crawl; all other files stay.
     pub fn clear(&self) -> Result<()> {
         for name in OWN {
             let path = self.root.join(name);
@@ -110,7 +110,7 @@ impl DataDir {
         Ok(())
     }
 
-    /// Replaces a small file in one step that survives a power cut.
+    /// Replaces a small file atomically and durably.
     pub fn replace(&self, name: &str, content: &[u8]) -> Result<()> {
         replace(&self.root, name, content)
     }
@@ -127,11 +127,11 @@ impl DataDir {
     pub fn index(&self) -> PathBuf {
         self.root.join("index")
     }
-    /// The store of fingerprints.
+    /// The dedup store.
     pub fn dedup(&self) -> PathBuf {
         self.root.join("dedup")
     }
-    /// The queue of URLs.
+    /// The frontier.
     pub fn frontier(&self) -> PathBuf {
         self.root.join("frontier")
     }
@@ -149,14 +149,14 @@ impl DataDir {
     }
 }
 
-/// Replaces the file `name` in `root` in one step that survives a power cut.
+/// Replaces the file `name` in `root` atomically and durably.
 pub fn replace(root: &Path, name: &str, content: &[u8]) -> Result<()> {
     // Headers, a proxy's and a cluster's address may hold secrets.
     let written = files::replace(root, name, content, name == "crawl.toml");
     written.map_err(|error| unwritable(&root.join(name), &error))
 }
 
-/// Whether a process holds the directory; without a trace.
+/// Returns whether a process has locked the directory. Leaves no trace.
 pub fn is_locked(data: &Path) -> Result<bool> {
     let path = data.join("LOCK");
     let Ok(file) = files::open_regular(&path) else { return Ok(false) };

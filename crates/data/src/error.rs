@@ -4,43 +4,43 @@ use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-/// What is wrong with a data directory, or with what was asked of it.
+/// An error of a data directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// What was asked for does not exist or cannot be.
+    /// The request is not possible: it names something that does not exist.
     #[error("{0}")]
     Invalid(String),
-    /// Files are missing, cut or changed, or of another version.
+    /// Files are missing, truncated, changed, or of another version.
     #[error("{0}")]
     Damaged(String),
-    /// Another process holds the directory.
+    /// Another process has locked the directory.
     #[error("{0}")]
     Locked(String),
-    /// A file cannot be written.
+    /// A file could not be written.
     #[error("{0}")]
     Write(String),
-    /// A file cannot be read or written, and which one.
+    /// An I/O error, with the file.
     #[error("{context}")]
     Io {
-        /// The file, or what was done.
+        /// The file, or the operation.
         context: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The same without a name.
+    /// An I/O error without a file name.
     #[error(transparent)]
     Os(#[from] io::Error),
-    /// A line or file that is written cannot be JSON, or the other way.
+    /// A value could not be serialised, or a line or file parsed.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
-    /// The store of fingerprints.
+    /// From the dedup store.
     #[error(transparent)]
     Store(#[from] hapax_dedup::Error),
-    /// The queue of URLs.
+    /// From the frontier.
     #[error(transparent)]
     Frontier(#[from] hapax_frontier::Error),
-    /// The full-text index.
+    /// From the full-text index.
     #[error(transparent)]
     Index(#[from] hapax_index::Error),
 }
@@ -48,14 +48,14 @@ pub enum Error {
 /// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Names the file that an error of the file system is about.
+/// Adds the name of the file to an I/O error.
 pub trait Context<T> {
-    /// With a name at hand.
+    /// Adds this name.
     ///
     /// # Errors
     /// Those of the result, as [`Error::Io`].
     fn context(self, name: impl Display) -> Result<T>;
-    /// With a name that is made for an error only.
+    /// Adds a name that is built only if there is an error.
     ///
     /// # Errors
     /// As [`context`](Self::context).

@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DuplicateKind {
-    /// Its text is equal.
+    /// The texts are equal.
     Exact,
-    /// Its text is nearly the same.
+    /// The texts are nearly equal.
     Near,
-    /// It names the other page as its canonical address.
+    /// The page names the other page as its canonical address.
     Canonical,
-    /// It is an address that leads to the other page.
+    /// The URL redirects to the other page.
     Alias,
 }
 
 impl DuplicateKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] = [Self::Exact, Self::Near, Self::Canonical, Self::Alias];
 
-    /// As the log writes it.
+    /// Returns the name in the log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -30,12 +30,12 @@ impl DuplicateKind {
         }
     }
 
-    /// The kind of a name.
+    /// Parses the name in the log.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
-    /// In one byte, for files of rows.
+    /// Returns the kind as a byte, for files of rows.
     pub(crate) const fn to_byte(self) -> u8 {
         match self {
             Self::Exact => 0,
@@ -45,7 +45,7 @@ impl DuplicateKind {
         }
     }
 
-    /// The kind of a byte.
+    /// Parses such a byte.
     pub(crate) fn of_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.to_byte() == byte)
     }
@@ -57,17 +57,17 @@ impl std::fmt::Display for DuplicateKind {
     }
 }
 
-/// Who decided.
+/// Who made a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DecidedBy {
     /// A person.
     Person,
-    /// The rule that keeps the better page of a pair, whichever came first.
+    /// The rule that keeps the better page of a pair.
     Survivor,
-    /// Thresholds that were given later.
+    /// A recheck with other thresholds.
     Recheck,
-    /// A page that was fetched again.
+    /// A page that was fetched again and had changed.
     Crawl,
 }
 

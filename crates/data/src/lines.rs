@@ -5,30 +5,30 @@ use serde::{Deserialize, Serialize};
 use crate::kind::DuplicateKind;
 use crate::reason::SkipReason;
 
-/// One line of discarded.jsonl: a page that was not kept, the page that stands for it, and the evidence.
+/// One line of discarded.jsonl: a discarded page, the kept page, and the evidence.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Discarded {
     /// When, in RFC 3339.
     pub time: String,
-    /// Its number in the store.
+    /// The page's number in the store.
     pub id: u64,
-    /// Its URL.
+    /// The page's URL.
     pub url: String,
     /// Why it was discarded.
     pub kind: DuplicateKind,
     /// The page that was kept.
     pub of: DiscardedOf,
-    /// Its fingerprint in hexadecimal digits; redirects have none.
+    /// The page's fingerprint in hexadecimal digits; redirects have none.
     pub fingerprint: Option<String>,
-    /// The other page's.
+    /// The kept page's fingerprint.
     pub of_fingerprint: Option<String>,
-    /// Bits in which the two differ, 0 to 64.
+    /// Hamming distance of the two fingerprints, 0 to 64.
     pub distance: Option<u32>,
-    /// The largest distance of a pair that a Hamming table proposes.
+    /// The largest distance at which a Hamming table proposes a pair.
     pub threshold: Option<u32>,
-    /// How alike the texts are, from 0 to 1, by their sketches.
+    /// Similarity of the texts from 0 to 1, estimated from their sketches.
     pub similarity: Option<f64>,
-    /// The least similarity of a pair like this one.
+    /// The similarity that a pair like this one needs.
     #[serde(default)]
     pub similarity_threshold: Option<f64>,
     /// What proposed the pair: `text`, `sketch` or `fingerprint`.
@@ -39,21 +39,21 @@ pub struct Discarded {
     /// How the fingerprints were made.
     #[serde(default)]
     pub recipe: Option<String>,
-    /// The caller's name for it, where that is not the URL.
+    /// The caller's key of the page, if it differs from the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Its title.
+    /// The page's title.
     pub title: String,
-    /// Its language, in two letters.
+    /// The page's language: two letters.
     pub language: String,
     /// Host and port.
     pub host: String,
-    /// Bytes of its body.
+    /// Size of the page's body in bytes.
     pub bytes: u64,
-    /// Sentences that both pages have.
+    /// Sentences in both pages.
     #[serde(default)]
     pub shared: Vec<String>,
-    /// Sentences that one of them has.
+    /// Sentences in only one of them.
     #[serde(default)]
     pub different: Vec<String>,
     /// Whether the page names itself as its canonical address.
@@ -65,7 +65,7 @@ pub struct Discarded {
 }
 
 impl Discarded {
-    /// The key under which the store knows it.
+    /// Returns the key in the store.
     pub fn own_key(&self) -> &[u8] {
         self.key.as_deref().unwrap_or(&self.url).as_bytes()
     }
@@ -74,7 +74,7 @@ impl Discarded {
 /// The page that was kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DiscardedOf {
-    /// Its number in the store; none for the target of a redirect that was not fetched yet.
+    /// Its number in the store; the target of a redirect that is not fetched yet has none.
     pub id: Option<u64>,
     /// Its URL.
     pub url: String,
@@ -90,34 +90,34 @@ pub struct Skipped {
     pub time: String,
     /// The URL.
     pub url: String,
-    /// Why.
+    /// The reason.
     pub reason: SkipReason,
-    /// The same in words, for people. No program reads it.
+    /// The reason in words, for people. No program reads it.
     pub detail: String,
-    /// How far from a seed it was met, if wider rules may take it in.
+    /// Number of links from a seed, if wider rules may admit the URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u16>,
-    /// It is a sitemap.
+    /// Set if the URL is a sitemap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sitemap: Option<SitemapPart>,
-    /// What a feed says of it.
+    /// The claim of a feed, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
 }
 
-/// What of a sitemap is not read.
+/// Which part of a sitemap was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SitemapPart {
-    /// All of it.
+    /// The whole sitemap.
     Whole,
-    /// Entries that have no line of their own.
+    /// Entries without a line of their own in the log.
     Entries,
-    /// All of it, for it is below too many indexes: no rule changes that.
+    /// The whole sitemap, because it is below too many sitemap indexes. No rule changes that.
     TooDeep,
 }
 
-/// That a page is the same as another one, and who says so.
+/// The claim that a page is the same as another one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The feed's name.
@@ -127,7 +127,7 @@ pub struct Claim {
 }
 
 impl Skipped {
-    /// A line without what only some have.
+    /// Makes a line without the optional fields.
     pub fn new(
         time: impl Into<String>,
         url: impl Into<String>,
@@ -138,7 +138,7 @@ impl Skipped {
         Self { time, url, reason, detail, depth: None, sitemap: None, claim: None }
     }
 
-    /// Reads a line, also one of a version that told people and programs the same words.
+    /// Parses a line. Earlier versions wrote the fields into `detail`; these lines are read too.
     ///
     /// # Errors
     /// What is no such line.

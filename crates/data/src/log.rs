@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::error::{Context, Error, Result};
 
-/// Bytes that are read at a time in search of a line's end.
+/// Bytes per read in search of a line's end.
 const PIECE: usize = 64 << 10;
 
 /// An append-only file of JSON lines.
@@ -20,27 +20,27 @@ pub struct Log {
     pending: Vec<u8>,
 }
 
-/// What of a log is committed: how many bytes, and their CRC-32 where all of them were written by who keeps it.
+/// The committed part of a log: its length, and its CRC-32 if one writer wrote all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Their CRC-32.
+    /// CRC-32 of these bytes.
     pub sum: Option<u32>,
 }
 
 impl Committed {
-    /// The longer one.
+    /// Returns the longer one.
     pub const fn or_longer(self, other: Self) -> Self {
         if other.length > self.length { other } else { self }
     }
 }
 
 impl Log {
-    /// Opens the log and cuts it back to its committed part; all whole lines are, where nobody knows.
+    /// Opens the log and cuts it back to its committed part. Without one, all whole lines are kept.
     ///
     /// # Errors
-    /// If less is there than was committed: then nothing is written.
+    /// If the log is shorter than its committed part. Nothing is written then.
     pub fn open(path: &Path, committed: Option<Committed>) -> Result<Self> {
         let name = || path.display().to_string();
         let found = match std::fs::metadata(path) {
@@ -83,17 +83,17 @@ impl Log {
         Ok(Self { file, committed, pending: Vec::new() })
     }
 
-    /// Adds a line, which [`sync`](Self::sync) writes.
+    /// Appends a line to a buffer that [`sync`](Self::sync) writes.
     ///
     /// # Errors
-    /// What cannot be JSON.
+    /// A line that cannot be serialised.
     pub fn append(&mut self, line: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.pending, line)?;
         self.pending.push(b'\n');
         Ok(())
     }
 
-    /// Writes and syncs what was appended; returns how much is there now.
+    /// Writes and syncs appended lines. Returns what is committed now.
     pub fn sync(&mut self) -> io::Result<Committed> {
         if !self.pending.is_empty() {
             self.file.write_all(&self.pending)?;

@@ -1,4 +1,4 @@
-//! What the commits of dedup store and frontier carry of everything else.
+//! What the commits of dedup store and frontier carry about the other files.
 
 use std::collections::BTreeMap;
 

@@ -9,100 +9,100 @@ use serde::{Deserialize, Serialize};
 #[non_exhaustive]
 // In the order of their names, in which reports list them.
 pub enum SkipReason {
-    /// The port is one of mail, databases or the like, or is not allowed.
+    /// The port belongs to mail, databases and the like, or is not allowed.
     BadPort,
-    /// The body grows too much when it is decoded.
+    /// The body grows too much when decoded.
     Bomb,
-    /// The host's number of pages is reached.
+    /// The host's limit of pages is reached.
     Budget,
-    /// No place for the request in this process; it is tried again.
+    /// No free slot for the request in this process; it is tried again.
     Busy,
-    /// Declared as text, and is none.
+    /// Declared as text but not text.
     Charset,
-    /// robots.txt says that a parameter changes nothing.
+    /// robots.txt says that a parameter does not change the page.
     CleanParam,
-    /// The connection was not made.
+    /// The connection failed.
     Connect,
     /// Neither HTML nor plain text.
     ContentType,
-    /// robots.txt asks for longer pauses than the crawl makes.
+    /// robots.txt requires a longer delay than the crawl accepts.
     CrawlDelay,
-    /// The page was read to a limit.
+    /// The page was read only up to a limit.
     CutShort,
     /// Too far from a seed.
     Depth,
-    /// The name is not resolved.
+    /// The name could not be resolved.
     Dns,
-    /// Pages of this URL pattern repeat.
+    /// Pages of this URL pattern are duplicates.
     DustRule,
-    /// The Content-Encoding cannot be read.
+    /// The Content-Encoding could not be decoded.
     Encoding,
-    /// A pattern leaves it out.
+    /// An exclude pattern matches.
     Exclude,
-    /// Reading the page failed: a defect.
+    /// Extraction failed: a defect of the program.
     Extraction,
     /// A feed says that it is the same as another page.
     Feed,
     /// A sample of a feed failed.
     FeedDistrusted,
-    /// A person does not want it.
+    /// A person forgot it.
     Forgotten,
     /// The host was given up for this run.
     HostDown,
-    /// The status says that it is not there, or not for us.
+    /// A client error (status 4xx).
     #[serde(rename = "http-4xx")]
     Http4xx,
-    /// The status says that the server failed.
+    /// A server error (status 5xx).
     #[serde(rename = "http-5xx")]
     Http5xx,
     /// Any other status.
     HttpOther,
-    /// No pattern includes it.
+    /// No include pattern matches.
     Include,
-    /// Another worker has it.
+    /// Another worker has fetched it.
     LeaseLost,
     /// Some links of a page, or entries of a sitemap, are beyond the limits.
     Links,
-    /// Its links, or a link to it, are not to be followed.
+    /// Its links, or a link to it, are nofollow.
     Nofollow,
-    /// The page asks not to be indexed.
+    /// The page is noindex.
     Noindex,
-    /// The address is no public one.
+    /// The address is not public.
     PrivateAddress,
-    /// The answer is no HTTP, or the record of no page.
+    /// The response is not HTTP, or the record is not a page.
     Protocol,
-    /// Links found no place in the queue.
+    /// The queue was full.
     Queue,
-    /// Too many redirects, or they lead nowhere.
+    /// Too many redirects, or a redirect without a target.
     Redirects,
-    /// The server asks for a longer pause than the crawl makes.
+    /// Retry-After requires a longer delay than the crawl accepts.
     RetryAfter,
-    /// The payload of a stored page is not there.
+    /// The payload of a stored page is missing.
     Revisit,
-    /// robots.txt forbids it.
+    /// robots.txt disallows it.
     Robots,
-    /// robots.txt cannot be had.
+    /// robots.txt is unavailable.
     RobotsUnreachable,
-    /// Outside of what was asked for.
+    /// Out of scope.
     Scope,
     /// The page looks like the host's answer to an address that does not exist.
     #[serde(rename = "soft-404")]
     Soft404,
-    /// No answer in time.
+    /// The server did not answer in time.
     Timeout,
-    /// The certificate or the encryption is refused.
+    /// The TLS handshake or certificate was refused.
     Tls,
     /// The body is too large.
     TooLarge,
-    /// The URL looks like one of endlessly many.
+    /// The URL looks like a crawler trap.
     Trap,
-    /// What a later version wrote.
+    /// Written by a later version.
     #[serde(other)]
     Other,
 }
 
 impl SkipReason {
-    /// As the logs write it.
+    /// Returns the name in the log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadPort => "bad-port",

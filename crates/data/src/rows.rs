@@ -13,32 +13,32 @@ use crate::error::{Context, Error, Result};
 use crate::kind::DuplicateKind;
 use crate::lines::Discarded;
 
-/// What a row of the log says, but for its texts.
+/// A row of the log, without its texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Where its line begins.
+    /// Offset of its line in the log.
     pub offset: u64,
     /// The page's number in the store.
     pub id: u64,
     /// The number of the page that was kept, or [`NONE`].
     pub of: u64,
-    /// Of the URL.
+    /// Hash of the URL.
     key: u64,
-    /// Of the URL of the page that was kept.
+    /// Hash of the URL of the page that was kept.
     pub of_key: u64,
     /// Seconds since 1970.
     pub time: u64,
-    /// The number of the host, see [`Rows::host_name`].
+    /// Number of the host, see [`Rows::host_name`].
     pub host: u32,
-    /// Bytes of the body.
+    /// Size of the body in bytes.
     pub bytes: u32,
-    /// Thousandths, or 65,535.
+    /// Similarity in thousandths, or 65,535 for none.
     pub similarity: u16,
-    /// Bits, or 255.
+    /// Hamming distance in bits, or 255 for none.
     pub distance: u8,
-    /// Why.
+    /// The kind of duplicate.
     pub kind: DuplicateKind,
-    /// Two letters, or zeros.
+    /// Language: two letters, or zeros.
     pub language: [u8; 2],
 }
 
@@ -48,10 +48,10 @@ pub const NONE: u64 = u64::MAX;
 const MAGIC: u64 = u64::from_le_bytes(*b"HAPXROW1");
 const HEAD: usize = 40;
 const WIDTH: usize = 62;
-/// With fewer new rows than this the file is not written anew.
+/// The file of rows is not rewritten for fewer new rows.
 const WORTH_WRITING: usize = 2000;
 
-/// All rows of a data directory, in the order of the log, and what was decided about them.
+/// All rows of a data directory, in the order of the log, with the decisions about them.
 #[derive(Debug)]
 pub struct Rows {
     rows: Vec<Row>,
@@ -59,7 +59,7 @@ pub struct Rows {
     host_numbers: HashMap<String, u32>,
     /// Length of the log that is covered.
     covered: u64,
-    /// Hash of its first line, which tells one log from another.
+    /// Hash of the first line, which identifies the log.
     first: u64,
     log: RefCell<Option<BufReader<File>>>,
     /// The row of each id, made when it is asked for, and of how many rows.
@@ -68,7 +68,7 @@ pub struct Rows {
     is_cached: bool,
     path: PathBuf,
     committed: Committed,
-    /// What was decided since.
+    /// The decisions about rows.
     pub decisions: Decisions,
 }
 
@@ -81,14 +81,14 @@ pub fn is_of_host(known: &str, asked: &str) -> bool {
 }
 
 impl Row {
-    /// Whether it is an address that leads to another one, and no page.
+    /// Returns whether the row is a redirect.
     pub fn is_alias(&self) -> bool {
         self.kind == DuplicateKind::Alias
     }
 }
 
 impl Rows {
-    /// Opens the rows of `data`, and brings them up to the end of what is committed.
+    /// Opens the rows of `data` and reads the log up to its committed end.
     pub fn open(data: &Path) -> Result<Self> {
         let path = data.join("discarded.jsonl");
         let log = match File::open(&path) {
@@ -136,7 +136,7 @@ impl Rows {
         }
     }
 
-    /// Reads what was appended since; after a crash the log may be shorter than it was.
+    /// Reads lines that were appended since. After a crash the log may have become shorter.
     pub fn catch_up(&mut self) -> Result<()> {
         let taken = self.log.borrow_mut().take();
         let Some(mut reader) = taken else { return Ok(()) };
@@ -145,7 +145,7 @@ impl Rows {
         read
     }
 
-    /// Line by line: a log is larger than its rows by far.
+    /// Reads line by line: a log is much larger than its rows.
     fn read_on(&mut self, reader: &mut BufReader<File>) -> Result<()> {
         let length = reader.get_ref().metadata()?.len().min(self.committed.discarded);
         if length < self.covered {
@@ -190,20 +190,20 @@ impl Rows {
         Ok(())
     }
 
-    /// Whether somebody is at work, or was since this was read.
+    /// Returns whether a process is writing the log, or was since it was read.
     pub fn is_stale(&self) -> bool {
         let data = self.path.parent().unwrap_or(Path::new("."));
         self.is_behind() || !self.committed.is_current(data)
     }
 
-    /// Whether something was decided since this was read.
+    /// Returns whether there are new decisions since the last read.
     fn is_behind(&self) -> bool {
         let length = std::fs::metadata(self.path.with_file_name("decisions.jsonl"));
         let length = length.map_or(0, |meta| meta.len()).min(self.committed.decisions);
         length != self.decisions.bytes
     }
 
-    /// Whether the log that is open is the one that lies there: `--fresh` puts another one there.
+    /// Returns whether the open log is still the one on disk: `--fresh` replaces it.
     fn is_same_file(&self) -> bool {
         let log = self.log.borrow();
         let open = log.as_ref().and_then(|log| log.get_ref().metadata().ok());
@@ -258,40 +258,40 @@ impl Rows {
         number
     }
 
-    /// The host of a row.
+    /// Returns the host of a row.
     pub fn host(&self, row: &Row) -> &str {
         self.host_name(row.host)
     }
 
-    /// The host of a number.
+    /// Returns the host with this number.
     pub fn host_name(&self, number: u32) -> &str {
         self.hosts.get(number as usize).map_or("", String::as_str)
     }
 
-    /// The numbers of a host: one without a port is meant for all of its ports.
+    /// Returns the numbers of a host. A name without a port means all of its ports.
     pub fn host_numbers(&self, host: &str) -> Vec<u32> {
         let hosts = self.hosts.iter().zip(0..);
         hosts.filter(|(known, _)| is_of_host(known, host)).map(|(_, number)| number).collect()
     }
 
-    /// All rows, in the order of the log.
+    /// Returns all rows, in the order of the log.
     pub fn all(&self) -> &[Row] {
         &self.rows
     }
 
-    /// Rows whose page is discarded now: not restored, and not kept in the place of another.
+    /// Returns the rows whose page is discarded now: neither restored nor kept in place of another.
     pub fn discarded(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| self.is_discarded(row))
     }
 
-    /// Whether the page of a row is discarded now.
+    /// Returns whether the page of a row is discarded now.
     pub fn is_discarded(&self, row: &Row) -> bool {
         self.decisions.restored(row.id).is_none()
             && !self.decisions.took_over(row.id)
             && !self.decisions.ended(row.id)
     }
 
-    /// The page that stands for a row now: its number, and its URL where it is another than the log says.
+    /// Returns the current representative of a row: its number, and its URL if the log names another.
     pub fn kept_for(&self, row: &Row) -> (u64, Option<&str>) {
         match self.decisions.survivor(row.of) {
             Some((id, url)) => (id, Some(url)),
@@ -299,7 +299,7 @@ impl Rows {
         }
     }
 
-    /// The line of a row, with the page that stands for it now.
+    /// Returns the line of a row, with its current representative.
     pub fn entry(&self, row: &Row) -> Result<Discarded> {
         let mut entry = self.line(row)?;
         if let Some((id, url)) = self.stands_for(row)
@@ -319,7 +319,7 @@ impl Rows {
         self.decisions.survivor(row.of).filter(|_| !is_over)
     }
 
-    /// The line of a row, as it was written.
+    /// Returns the line of a row, as it was written.
     pub fn line(&self, row: &Row) -> Result<Discarded> {
         let mut log = self.log.borrow_mut();
         let reader =
@@ -332,14 +332,14 @@ impl Rows {
         parse(&line, &self.path, row.offset)
     }
 
-    /// The page that a row was compared with, where another one stands for it now.
+    /// Returns the page that a row was compared with, if another one is the representative now.
     pub fn compared_with(&self, row: &Row) -> Result<Option<String>> {
         let Some((_, now)) = self.stands_for(row) else { return Ok(None) };
         let line = self.line(row)?;
         Ok((now.as_bytes() != line.own_key() && now != line.of.url).then_some(line.of.url))
     }
 
-    /// What became of a row's page since it was discarded; nothing, mostly.
+    /// Returns what was decided about a row since; usually nothing.
     pub fn state(&self, row: &Row) -> Option<&'static str> {
         let decisions = &self.decisions;
         match decisions.restored(row.id) {
@@ -350,7 +350,7 @@ impl Rows {
         }
     }
 
-    /// The newest row of an id or URL.
+    /// Returns the newest row of a number or URL.
     pub fn find(&self, page: &str) -> Result<(Row, Discarded)> {
         if let Some(id) = page.parse::<u64>().ok()
             && let Some(row) = self.by_id(id)
@@ -370,7 +370,7 @@ impl Rows {
         )))
     }
 
-    /// The newest row of a URL.
+    /// Returns the newest row of a URL.
     fn by_url(&self, url: &str) -> Result<Option<(Row, Discarded)>> {
         let key = hash(url.as_bytes());
         for row in self.rows.iter().rev().filter(|row| row.key == key) {
@@ -382,7 +382,7 @@ impl Rows {
         Ok(None)
     }
 
-    /// The newest row of an id.
+    /// Returns the newest row of a number.
     pub fn by_id(&self, id: u64) -> Option<Row> {
         let mut places = self.places.borrow_mut();
         let (placed, by_id) = &mut *places;

@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Context, Error, Result};
 use crate::files::open_regular;
 
-/// What is to change.
+/// A requested change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum Request {
-    /// Index these rows' pages after all.
+    /// Index the pages of these rows.
     Restore {
         /// Their numbers.
         ids: Vec<u64>,
     },
-    /// Take that back.
+    /// Undo that.
     Discard {
         /// Their numbers.
         ids: Vec<u64>,
     },
-    /// Let these rows' pages take the place of those that were kept.
+    /// Keep the pages of these rows in place of those that were kept.
     Keep {
         /// Their numbers.
         ids: Vec<u64>,
     },
     /// Remove a page, or all pages of a host.
     Forget {
-        /// Which.
+        /// The page or host.
         url_or_host: String,
     },
 }
 
-/// What came of a request.
+/// The answer to a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Answer {
-    /// Pages that were changed.
+    /// Number of pages that were changed.
     pub done: u64,
-    /// Why others were not, one line each.
+    /// Why others were not changed, one line each.
     pub not: Vec<String>,
 }
 
@@ -49,11 +49,11 @@ pub struct Answer {
 #[derive(Clone, Debug)]
 pub struct Spool(PathBuf);
 
-/// Answers that nobody read are removed after this time.
+/// Unread answers are removed after this time.
 const KEPT_FOR: Duration = Duration::from_secs(600);
-/// Larger than any request.
+/// Largest size of a request.
 const MAX_BYTES: u64 = 64 << 20;
-/// How long a request waits for a crawl to take it.
+/// How long a request waits until a crawl takes it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Spool {
@@ -62,7 +62,7 @@ impl Spool {
         Self(data.join("spool"))
     }
 
-    /// Requests in the order in which they came. What cannot be read is answered and left out.
+    /// Returns requests in the order of arrival. Unreadable ones are answered with an error.
     pub fn requests(&self) -> Vec<(PathBuf, Request)> {
         let Ok(entries) = std::fs::read_dir(&self.0) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -100,7 +100,7 @@ impl Spool {
         requests
     }
 
-    /// A request is done, and durably so.
+    /// Answers a request that is done and durable.
     pub fn answer(&self, path: &Path, answer: &Answer) {
         let name = path.with_extension("answer");
         let name = name.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -125,14 +125,14 @@ impl Spool {
     }
 }
 
-/// Reads a file of the spool: no link, no pipe, and no more than a request can have.
+/// Reads a file of the spool. Refuses links, pipes and files larger than a request can be.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Has a request done: by the crawl that is at work there, or, if there is none, by `alone`.
+/// Has a request applied by the running crawl, or by `alone` if none is running.
 ///
 /// # Errors
 /// Those of `alone`, and of files.

@@ -13,56 +13,56 @@ use crate::lines::Discarded;
 use crate::rows::{Row, Rows};
 use crate::tables::{read_only, url_of_key};
 
-/// So many redirects and discarded pages are followed; a log that was written by hand may go round in a circle.
+/// Limit of redirects and discarded pages to follow: a log written by hand may contain a cycle.
 const MOST_STEPS: usize = 64;
 
-/// What stands for a row.
+/// The current representative of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// A page that is kept, by its number.
+    /// A kept page, by its number.
     Page(u64),
-    /// Nothing: it was never fetched or used, or is gone.
+    /// None: it was never fetched or used, or is gone.
     Nothing,
-    /// What the log says: there are no tables at hand, or they are behind the log.
+    /// The page that the log names: the tables are missing or behind the log.
     AsWritten,
 }
 
-/// A row as it is shown, with the page that stands for it now.
+/// A row for display, with its current representative.
 #[derive(Debug)]
 pub struct Shown {
-    /// The line, with the page that stands for it now.
+    /// The line, with its current representative.
     pub entry: Discarded,
-    /// The page of the log's line, where another one stands now.
+    /// The page that the log's line names, if another is the representative now.
     pub compared_with: Option<String>,
-    /// The same of a redirect: where it leads.
+    /// The same of a redirect: its target.
     pub leads_to: Option<String>,
-    /// No page stands for it any more.
+    /// Whether the page has no representative any more.
     pub gone: bool,
 }
 
-/// The tables of a data directory as of their last commit. The log is told without them too, as it was written.
+/// The tables of a data directory at their last commit. Without them the log is shown as it was written.
 pub fn tables(data: &Path) -> Option<Store> {
     let store = read_only(data, Policy::default(), Recipe::default().name()).ok().flatten();
     store.map(|(store, _)| store)
 }
 
-/// What tells which page stands for a row.
+/// Finds current representatives.
 #[derive(Debug)]
 pub struct Heads<'a> {
     /// The rows of the log.
     pub rows: &'a Rows,
     store: Option<&'a Store>,
-    /// What stands for a number; most rows ask for the same ones.
+    /// Cache of representatives by number: most rows share a few.
     found: RefCell<HashMap<u64, Standing>>,
 }
 
 impl<'a> Heads<'a> {
-    /// From rows, and the store if there is one.
+    /// Makes one from rows, and the store if there is one.
     pub fn new(rows: &'a Rows, store: Option<&'a Store>) -> Self {
         Self { rows, store, found: RefCell::default() }
     }
 
-    /// What stands for a row that is discarded.
+    /// Returns the representative of a discarded row.
     pub fn of(&self, row: &Row) -> Result<Standing> {
         let (Some(store), true) = (self.store, row.is_alias()) else {
             return self.of_id(self.rows.kept_for(row).0);
@@ -74,7 +74,7 @@ impl<'a> Heads<'a> {
         }
     }
 
-    /// What stands for the page of this number: itself, if it is kept.
+    /// Returns the representative of the page with this number: itself, if it is kept.
     pub fn of_id(&self, id: u64) -> Result<Standing> {
         if let Some(found) = self.found.borrow().get(&id) {
             return Ok(*found);
@@ -116,14 +116,14 @@ impl<'a> Heads<'a> {
         Ok(Standing::Nothing)
     }
 
-    /// The URL, or the caller's name, of a page.
+    /// Returns the URL of a page, or the caller's key.
     pub fn url(&self, id: u64) -> Result<String> {
         let record = self.store.map(|store| store.record(id)).transpose()?.flatten();
         let key = record.map(|record| String::from_utf8_lossy(&record.key).into_owned());
         Ok(url_of_key(&key.unwrap_or_default()).to_owned())
     }
 
-    /// The line of a row, with what stands for it now. What is not discarded any more is shown as it was.
+    /// Returns the line of a row with its current representative. A row that is not discarded any more stays as written.
     pub fn shown(&self, row: &Row) -> Result<Shown> {
         let entry = self.rows.entry(row)?;
         let compared_with = self.rows.compared_with(row)?;

@@ -1,4 +1,4 @@
-//! The texts behind a row, from the WARC or the index, and its reason in words.
+//! Texts of a row's pages, from the WARC or the index, and its reason in words.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::archived::stored_text;
 use crate::error::Result;
 use crate::lines::Discarded;
 
-/// Where texts come from.
+/// Sources of page texts.
 #[derive(Debug)]
 pub struct Texts {
     pages: PathBuf,
@@ -18,10 +18,10 @@ pub struct Texts {
 }
 
 impl Texts {
-    /// Of a data directory, with or without an index.
+    /// Opens the texts of a data directory, with or without an index.
     ///
     /// # Errors
-    /// Where the index is damaged.
+    /// A damaged index.
     pub fn open(data: &Path) -> Result<Self> {
         let searcher = match Searcher::open(&data.join("index"), jieba) {
             Err(error @ Error::Damaged { .. }) => return Err(error.into()),
@@ -30,12 +30,12 @@ impl Texts {
         Ok(Self { pages: data.join("pages"), searcher })
     }
 
-    /// A page that is kept, as the index holds it.
+    /// Returns a kept page from the index.
     pub fn page(&self, id: u64) -> Option<StoredPage> {
         self.searcher.as_ref()?.page(id).ok().flatten()
     }
 
-    /// A page that is kept, by its URL: looked for among all pages.
+    /// Finds a kept page by its URL, in O(pages).
     pub fn page_of(&self, url: &str) -> Option<StoredPage> {
         let mut found = None;
         let visited = self.searcher.as_ref()?.pages(|page| {
@@ -47,12 +47,12 @@ impl Texts {
         visited.ok().and(found)
     }
 
-    /// The page that was kept for a row.
+    /// Returns the kept page of a row.
     pub fn kept_page(&self, entry: &Discarded) -> Option<StoredPage> {
         self.page(entry.of.id?)
     }
 
-    /// The text that was kept.
+    /// Returns the text of the kept page.
     pub fn kept(&self, entry: &Discarded) -> Option<String> {
         let archived = || {
             let url = Url::parse(&entry.of.url).ok()?;

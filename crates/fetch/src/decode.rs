@@ -1,4 +1,4 @@
-//! Content-Encoding, undone within limits: a few bytes may stand for gigabytes.
+//! Content-Encoding, decoded within limits: a few bytes may expand to gigabytes.
 
 use std::io::Read;
 

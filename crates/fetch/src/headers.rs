@@ -1,4 +1,4 @@
-//! What headers say of a page.
+//! Headers that describe a page.
 
 /// Directives with a value, whose colon ends no robot's name.
 const WITH_VALUE: [&str; 4] =

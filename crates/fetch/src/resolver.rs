@@ -1,4 +1,4 @@
-//! Names to addresses that may be dialled.
+//! Resolves names to addresses that may be dialled.
 
 use std::collections::HashMap;
 use std::io;

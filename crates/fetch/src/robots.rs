@@ -1,4 +1,4 @@
-//! robots.txt as RFC 9309 says.
+//! robots.txt (RFC 9309).
 
 use std::time::{Duration, SystemTime};
 

@@ -1,4 +1,4 @@
-//! TLS with Mozilla's roots, and without any for hosts that a person named.
+//! TLS with Mozilla's roots, and without verification for hosts that a person named.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! How many links may wait: one host, or all together, cannot fill the disk.
+//! Limits of queued links, per host and in total, so that links cannot fill the disk.
 
 use crate::entry::{Entry, Options, RECENT};
 

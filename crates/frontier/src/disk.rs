@@ -1,4 +1,4 @@
-//! The durable state in one redb file: what is known of each URL, and each host's queue.
+//! The durable state in one redb file: the state of each URL, and the queue of each host.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

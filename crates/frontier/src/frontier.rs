@@ -1,4 +1,4 @@
-//! What a crawler asks of a frontier, wherever it is kept.
+//! The trait of a frontier, wherever it is stored.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Panics of the embedded database on a damaged file, as errors.
+//! Converts panics of the embedded database on a damaged file to errors.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

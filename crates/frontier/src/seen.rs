@@ -1,4 +1,4 @@
-//! Which URLs were ever seen: what is not committed yet, and a cache before what is on disk.
+//! The seen-set: URLs that are not committed yet, and a cache of those on disk.
 
 use std::collections::HashSet;
 

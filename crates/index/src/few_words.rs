@@ -1,4 +1,4 @@
-//! A dictionary for the tests: who uses the index brings a whole one.
+//! A small dictionary for tests; users of the index bring a complete one.
 
 use std::sync::LazyLock;
 

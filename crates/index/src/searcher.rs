@@ -1,4 +1,4 @@
-//! The reading side.
+//! Reads and searches the index.
 
 use std::ops::Bound;
 use std::path::{Path, PathBuf};

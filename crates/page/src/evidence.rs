@@ -1,4 +1,4 @@
-//! From a document to what the decision looks at.
+//! From a document to the input of the decision.
 
 use hapax_dedup::{FeatureHash, Fingerprint, Numbers, Side, Simhash, Sketch, TieRule, name_hash};
 use hapax_extract::{Basis, Document, Recipe, Tie};

@@ -1,4 +1,4 @@
-//! What kind of text bytes are.
+//! Whether bytes are HTML, plain text or neither.
 
 use hapax_extract::{Document, Limits, extract, extract_plain};
 use url::Url;

@@ -1,4 +1,4 @@
-//! Parameters that say nothing about a page, as `tracking.txt` and `sessions.txt` list them.
+//! Parameters that do not identify a page: `tracking.txt` and `sessions.txt` list them.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What an address tells about which of two pages a person would keep.
+//! Ranks addresses of the same text by which one a person would keep.
 
 use std::cmp::Reverse;
 

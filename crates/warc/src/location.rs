@@ -1,4 +1,4 @@
-//! Where a record lies, and how files are called.
+//! The location of a record, and the names of files.
 
 /// Where a record lies.
 #[derive(Clone, Debug, PartialEq, Eq)]

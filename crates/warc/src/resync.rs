@@ -1,4 +1,4 @@
-//! What lies behind a damage: the next place where a record begins.
+//! Resynchronises behind damage: finds the next start of a record.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 

@@ -1,4 +1,4 @@
-//! What `crawl pages` reads: files and folders that a person named, and files that those name.
+//! Inputs of `crawl pages`: files and folders from the command line, and files that JSON lines name.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;

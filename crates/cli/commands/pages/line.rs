@@ -1,4 +1,4 @@
-//! What is known while stored pages are read.
+//! State while stored pages are read.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

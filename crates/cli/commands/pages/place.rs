@@ -1,4 +1,4 @@
-//! Where inputs lie, and how they may be opened.
+//! The location of an input, and how it may be opened.
 
 use std::fs::File;
 use std::io;

@@ -1,4 +1,4 @@
-//! What a worker knows between two words with the cluster.
+//! State of a worker between two requests to the cluster.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The thread that speaks to the cluster: sends what was pushed and ended, leases ahead, renews.
+//! The thread that talks to the cluster: sends pushed URLs and ended leases, leases ahead, renews leases.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

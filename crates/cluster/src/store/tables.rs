@@ -1,4 +1,4 @@
-//! Which buckets a document lies in, and what lies there.
+//! The buckets of a document, and their entries.
 
 use std::collections::BTreeMap;
 

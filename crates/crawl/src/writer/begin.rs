@@ -1,4 +1,4 @@
-//! What a run begins with: its seeds, what other rules have left out, and pages to look at again.
+//! The start of a run: seeds, URLs that earlier rules refused, and pages to look at again.
 
 use crate::error::Result;
 use hapax_data::Context;

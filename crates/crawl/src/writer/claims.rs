@@ -1,4 +1,4 @@
-//! What the commit thread does about claims of feeds: it follows them, samples them and takes them back.
+//! Claims of feeds on the commit thread: follows, samples and withdraws them.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The commit thread: what leases came to, the links they brought, and what becomes of them.
+//! The commit thread: handles the result of each lease and the links that it brought.
 
 mod begin;
 mod claims;

@@ -1,4 +1,4 @@
-//! Addresses that lead elsewhere: what becomes of them and of where they lead.
+//! Redirects: what happens to both addresses.
 
 use crate::error::Result;
 use hapax_data::SkipReason;

@@ -1,4 +1,4 @@
-//! How much of the queues is held in memory.
+//! Memory for the heads of queues.
 
 /// So many of a host's queued URLs are held in memory at most; the rest waits on disk.
 pub(crate) const HEAD: usize = 256;

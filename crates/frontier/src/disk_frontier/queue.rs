@@ -1,4 +1,4 @@
-//! The queue of one host: its head in memory, the rest on disk, in the order of its classes.
+//! The queue of one host: its head in memory, the rest on disk, ordered by class.
 
 use super::heads::{HEADS_BYTES, head};
 use super::{DiskFrontier, State};

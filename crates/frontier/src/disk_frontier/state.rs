@@ -1,4 +1,4 @@
-//! What a frontier holds in memory, behind its mutex.
+//! The state of a frontier in memory, behind its mutex.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
