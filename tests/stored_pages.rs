@@ -284,3 +284,35 @@ fn a_signal_ends_between_two_pages_and_the_same_command_goes_on() {
     assert_eq!(bench.summary()["pages"]["indexed"], 40);
     bench.run(&["check"]);
 }
+
+#[test]
+fn after_a_kill_the_status_counts_what_is_committed() {
+    use std::io::Write;
+    let bench = Bench::new();
+    let mut child = crawl()
+        .args(["pages", "-", "--data"])
+        .arg(bench.data())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let begun = std::time::Instant::now();
+    for number in 0.. {
+        let html = format!("<p>{}</p>", prose(100 + number, 12));
+        let url = format!("http://a.example/{number}");
+        writeln!(input, "{}", serde_json::json!({"url": url, "html": html})).unwrap();
+        if bench.data().join("summary.json").exists() {
+            break;
+        }
+        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "no commit");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let status: serde_json::Value =
+        serde_json::from_str(&bench.run(&["status", "--json"])).unwrap();
+    assert!(status["pages"]["indexed"].as_u64() > Some(0), "{status}");
+    assert_eq!((&status["complete"], &status["stop"]), (&false.into(), &"running".into()));
+    assert!(bench.run(&["status"]).contains("killed"));
+}

@@ -76,7 +76,7 @@ pub(crate) fn connect(
     if let Some(lease) = &settings.cluster_lease {
         options.lease = crate::units::parse_duration(lease)?;
     }
-    // Whoever starts a crawl is told soon; later, a failover is waited for.
+    // At the start an unreachable cluster is reported soon; later a failover is waited for.
     let cluster = hapax_cluster::Cluster::join(address, &options);
     cluster.map(Some).map_err(|error| coded(USAGE, error.to_string()))
 }

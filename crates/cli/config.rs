@@ -1,7 +1,7 @@
 //! Settings to the configuration of the engine.
 
 use anyhow::Result;
-use hapax_crawl::{Config, Decision, Requests, ScopeRules, Storage};
+use hapax_crawl::{Config, Decision, ScopeRules, Storage};
 use hapax_fetch::Fetcher;
 use hapax_url::ScopeKind;
 use url::Url;
@@ -15,7 +15,6 @@ impl Settings {
     pub(crate) fn config(&self) -> Result<Config> {
         let limited = |text: &&str| *text != NONE;
         let default = Config::default();
-        let client = self.fetcher(self.guard(&[])?, &[])?;
         let depth = self.max_depth.map(|depth| u16::try_from(depth).unwrap_or(u16::MAX));
         Ok(Config {
             max_pages: self.max_pages,
@@ -47,17 +46,7 @@ impl Settings {
             },
             politeness: self.politeness()?,
             patience: self.patience()?,
-            requests: Requests {
-                user_agent: self.user_agent.clone(),
-                contact: self.contact.clone(),
-                limits: client.limits,
-                guard: client.guard,
-                proxy: client.proxy,
-                insecure: client.insecure,
-                headers: client.headers,
-                cookies: client.cookies,
-                ignore_robots: self.ignore_robots(),
-            },
+            requests: self.requests()?,
             pages: self.page_limits()?,
             sitemaps: match self.no_sitemaps {
                 Some(true) => None,

@@ -148,7 +148,7 @@ impl Settings {
             max_links: number("max-links", self.max_links, default.max_links, 0..=10_000_000)?,
             // Twice that of the frontier, which says of a URL that is too long that it was left out.
             max_url_bytes: self.url_limits()?.max_length.saturating_mul(2),
-            agent: self.agent().1,
+            agent: self.product_token(),
             parse: hapax_extract::ParseLimits {
                 max_depth: number("max-nesting", self.max_nesting, parse.max_depth, 16..=65_536)?,
                 max_nodes: number("max-nodes", self.max_nodes, parse.max_nodes, 100..=100_000_000)?,

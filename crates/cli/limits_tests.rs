@@ -9,7 +9,7 @@ fn given(words: &[&str]) -> Settings {
 
 /// Every limit of every kind, one a line, as the part that keeps it is given it.
 fn all(settings: &Settings) -> Result<Vec<String>> {
-    let ports = settings.guard(&[])?.ports;
+    let ports = settings.guard()?.ports;
     let text = [
         format!("{:#?}", settings.limits()?),
         format!("{:#?}", settings.sitemap_limits()?),

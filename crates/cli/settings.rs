@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::ValueEnum;
+use hapax_crawl::Requests;
 use hapax_extract::Recipe;
 use serde::{Deserialize, Serialize};
 use url::Url;
@@ -83,26 +84,14 @@ impl Settings {
         self.delay.as_deref().map_or(Ok(Duration::from_secs(1)), parse_duration)
     }
 
-    /// The User-Agent header and the token by which robots.txt knows it.
-    pub(crate) fn agent(&self) -> (String, String) {
-        if let Some(agent) = &self.user_agent {
-            let token = agent.split(['/', ' ']).next().unwrap_or_default().to_ascii_lowercase();
-            return (agent.clone(), token);
-        }
-        let version = env!("CARGO_PKG_VERSION");
-        let agent = match &self.contact {
-            Some(contact) if !contact.is_empty() => format!("hapax/{version} (+{contact})"),
-            _ => format!("hapax/{version}"),
-        };
-        (agent, "hapax".to_owned())
+    /// The product token of the User-Agent, for robots.txt and `<meta name=robots>`.
+    pub(crate) fn product_token(&self) -> String {
+        let (user_agent, contact) = (self.user_agent.clone(), self.contact.clone());
+        Requests { user_agent, contact, ..Requests::default() }.agent().1
     }
 
-    /// How requests are made; `seeds` are who may see `--header`.
-    pub(crate) fn fetcher(
-        &self,
-        guard: hapax_fetch::AddressGuard,
-        seeds: &[Url],
-    ) -> Result<hapax_fetch::Options> {
+    /// How requests are made.
+    pub(crate) fn requests(&self) -> Result<Requests> {
         let proxy = self.proxy.as_deref().map(|text| {
             let proxy =
                 Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
@@ -111,7 +100,6 @@ impl Settings {
                 coded(USAGE, "--proxy: write it like http://proxy.example:3128")
             })
         });
-        Self::hosts("ignore-robots", &self.ignore_robots)?;
         let header = |text: &String| {
             let (name, value) = text.split_once(':').ok_or_else(|| {
                 coded(USAGE, "--header: one has no colon: write it like \"Accept-Language: de\"")
@@ -129,20 +117,21 @@ impl Settings {
             }
             Ok((name.to_owned(), value.trim().to_owned()))
         };
-        Ok(hapax_fetch::Options {
-            user_agent: self.agent().0,
+        Ok(Requests {
+            user_agent: self.user_agent.clone(),
+            contact: self.contact.clone(),
             limits: self.limits()?,
-            guard,
+            guard: self.guard()?,
             proxy: proxy.transpose()?,
             insecure: Self::hosts("insecure", &self.insecure)?,
             headers: Self::list(&self.header).map(header).collect::<Result<_>>()?,
-            header_origins: seeds.iter().map(hapax_fetch::origin).collect(),
             cookies: self.cookies == Some(true),
+            ignore_robots: Self::hosts("ignore-robots", &self.ignore_robots)?,
         })
     }
 
     /// Which addresses may be dialled.
-    pub(crate) fn guard(&self, seeds: &[Url]) -> Result<hapax_fetch::AddressGuard> {
+    pub(crate) fn guard(&self) -> Result<hapax_fetch::AddressGuard> {
         let mut guard = hapax_fetch::AddressGuard::default();
         for cidr in Self::list(&self.allow_private) {
             let net = cidr.parse().map_err(|_| {
@@ -161,7 +150,6 @@ impl Settings {
             })?;
             guard.ports.push(ports.0..=ports.1);
         }
-        seeds.iter().for_each(|seed| guard.allow_seed(seed));
         Ok(guard)
     }
 

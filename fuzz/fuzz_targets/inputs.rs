@@ -47,8 +47,8 @@ fuzz_target!(|data: &[u8]| {
         }
         1 => {
             if let Ok(read) = settings::Settings::parse(&text, "file") {
-                let _ = (read.policy(), read.recipe(), read.guard(&[]));
-                let _ = read.fetcher(hapax_fetch::AddressGuard::default(), &[]);
+                let _ = (read.policy(), read.recipe(), read.guard());
+                let _ = read.requests();
                 let written = toml::to_string(&read).unwrap();
                 let again = settings::Settings::parse(&written, "again");
                 assert_eq!(again.ok().and_then(|again| toml::to_string(&again).ok()), Some(written));

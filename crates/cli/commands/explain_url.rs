@@ -179,7 +179,7 @@ impl Judge {
         Ok(Self {
             rules,
             fetcher,
-            agent: settings.agent().1,
+            agent: settings.product_token(),
             ignore_robots: settings.ignore_robots(),
             max_crawl_delay: settings.patience()?.max_crawl_delay,
             frontier,

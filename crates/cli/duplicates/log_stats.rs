@@ -38,7 +38,7 @@ pub(crate) struct LogStats {
     pub(crate) hosts: Vec<HostStats>,
 }
 
-/// Distances that are told apart.
+/// Distances with a column in the histogram.
 const DISTANCES: usize = 17;
 
 impl LogStats {

@@ -35,7 +35,7 @@ pub(crate) fn wanted(
     Ok(found)
 }
 
-/// What a cluster's page stands for, in words.
+/// Describes in words how many rows the page of a cluster represents.
 pub(crate) fn members(cluster: &Cluster<'_>) -> String {
     let redirects = counted(cluster.redirects, "redirect");
     match (cluster.copies, cluster.redirects) {

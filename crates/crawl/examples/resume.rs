@@ -6,7 +6,7 @@ use std::path::Path;
 use hapax_crawl::{Config, Crawl, Event, Summary};
 use url::Url;
 
-/// Crawls until so many pages are kept.
+/// Crawls until this number of pages is kept.
 pub(crate) async fn crawl(
     start: Url,
     folder: &Path,

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use hapax_data::{DataDir, PageCounts, SkipReason};
 use hapax_dedup::{Neighbour, Record};
@@ -199,6 +199,7 @@ impl Offline {
                 }
                 self.counts.decided += 1;
                 if self.committer.maybe_commit()? {
+                    self.save_summary(Some(Stop::Running))?;
                     self.committer.apply_spool()?;
                 }
                 Ok(())
@@ -323,14 +324,20 @@ impl Offline {
         self.committer.apply_spool()?;
         self.committer.commit(true)?;
         self.committer.save_counts(&self.data)?;
-        let elapsed: Duration = self.committer.elapsed();
+        self.save_summary(self.stopped)?;
         self.committer.close()?;
-        // That of a crawl knows of queues too: its counts alone are brought up to date, above.
-        if !self.data.frontier().exists() {
-            let summary = Summary::of_pages(&self.stats, self.stopped, elapsed, self.data.root());
-            self.data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?;
-        }
         Ok((self.counts, self.stats.pages(), self.stopped))
+    }
+
+    /// Writes summary.json, also after commits: a killed run leaves it for `status`. The summary of a crawl, which knows
+    /// queues too, is not replaced.
+    fn save_summary(&self, stopped: Option<Stop>) -> Result<()> {
+        if self.data.frontier().exists() {
+            return Ok(());
+        }
+        let (elapsed, root) = (self.committer.elapsed(), self.data.root());
+        let summary = Summary::of_pages(&self.stats, stopped, elapsed, root);
+        Ok(self.data.replace("summary.json", &serde_json::to_vec_pretty(&summary)?)?)
     }
 
     /// Closes the stores without a summary.

@@ -12,7 +12,7 @@ use super::place::Source;
 pub(super) struct Line {
     pub(super) offline: Offline,
     pub(super) fetched: hapax_fetch::Limits,
-    /// Below it JSON lines may name files; without it, below the folder of their own file.
+    /// JSON lines may name files below this folder; `None` means the folder of the JSONL file.
     pub(super) root: Option<Root>,
     pub(super) interrupted: Arc<AtomicBool>,
     /// What was read and can be read again.

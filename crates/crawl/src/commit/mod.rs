@@ -206,7 +206,7 @@ impl Committer {
         self.digests
     }
 
-    /// They have others from the next commit on.
+    /// Records that all stored documents have these digests from the next commit on.
     pub(super) fn set_digests(&mut self, digests: Digests) {
         self.digests = digests;
         self.stats.needs_upgrade.store(digests.needs_upgrade(), Relaxed);

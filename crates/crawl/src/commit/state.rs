@@ -9,13 +9,13 @@ use hapax_extract::jieba;
 use hapax_index::{Index, Searcher, StoredPage};
 use hapax_warc::{Location, Writer};
 
-/// Places of so many pages are held in memory; of more the index is asked.
+/// Largest number of pages whose location is held in memory. Older ones are looked up in the index.
 pub(crate) const MAX_PLACES: usize = 1 << 16;
-/// A group is committed at so many pages,
+/// A group is committed at this number of pages.
 pub(crate) const GROUP_PAGES: u64 = 1000;
-/// at so many lines about refused URLs (one page may have as many),
+/// Or at this number of lines about refused URLs: one page may have as many.
 const GROUP_LINES: u64 = 10_000;
-/// or at this age.
+/// Or at this age.
 const GROUP_AGE: Duration = Duration::from_secs(1);
 
 /// The full-text index, written and read.

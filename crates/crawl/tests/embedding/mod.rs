@@ -83,7 +83,7 @@ fn a_crawl_that_was_stopped_goes_on_and_fetches_nothing_twice() {
     assert_eq!((all, told.len()), (30, 30), "{told:?}");
 }
 
-/// Crawls until so many pages are kept; those that were.
+/// Crawls until this number of pages is kept, and returns their URLs.
 fn crawl_some(web: &Web, folder: &Path, pages: usize) -> (Summary, Vec<String>) {
     let told: Arc<Mutex<Vec<String>>> = Arc::default();
     let telling = Arc::clone(&told);
