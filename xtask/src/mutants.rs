@@ -38,20 +38,11 @@ struct Mutant {
 /// of the program itself, for each of which it is built.
 pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no parent")?;
-    let mut mutants = Vec::new();
-    for krate in fs::read_dir(root.join("crates"))? {
-        let krate = krate?.file_name().to_string_lossy().into_owned();
-        let folder = root.join("crates").join(&krate).join("tests/mutants");
-        for entry in fs::read_dir(&folder).into_iter().flatten() {
-            let path = entry?.path();
-            let mutant = read(&krate, &path).with_context(|| path.display().to_string())?;
-            let quick = krate != PROGRAM && !mutant.first.is_empty();
-            if mutant.name.contains(only) && (quick || limit >= ALL) {
-                mutants.push(mutant);
-            }
-        }
-    }
-    mutants.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut mutants = all(root)?;
+    mutants.retain(|mutant| {
+        let quick = mutant.krate != PROGRAM && !mutant.first.is_empty();
+        mutant.name.contains(only) && (quick || limit >= ALL)
+    });
     let step = mutants.len().div_ceil(usize::try_from(limit)?.max(1)).max(1);
     let copy = Sources::new(root, limit < ALL)?;
     let (mut caught, mut planted) = (0, 0);
@@ -87,6 +78,21 @@ pub(crate) fn run(only: &str, limit: u64, from: u64) -> Result<()> {
         bail!("no test noticed: {}", missed.join(", "));
     }
     Ok(())
+}
+
+/// Every planted bug, by name.
+fn all(root: &Path) -> Result<Vec<Mutant>> {
+    let mut mutants = Vec::new();
+    for krate in fs::read_dir(root.join("crates"))? {
+        let krate = krate?.file_name().to_string_lossy().into_owned();
+        let folder = root.join("crates").join(&krate).join("tests/mutants");
+        for entry in fs::read_dir(&folder).into_iter().flatten() {
+            let path = entry?.path();
+            mutants.push(read(&krate, &path).with_context(|| path.display().to_string())?);
+        }
+    }
+    mutants.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(mutants)
 }
 
 fn read(krate: &str, path: &Path) -> Result<Mutant> {
@@ -212,6 +218,13 @@ mod tests {
         let output = "test a::b ... ok\ntest c::d ... FAILED\ntest e ... FAILED\n\nfailures:\n";
         assert_eq!(failed(output), "c::d");
         assert_eq!(failed("killed"), "no test by its name");
+    }
+
+    /// So that whoever moves code moves its bugs along.
+    #[test]
+    fn every_planted_bug_finds_its_place() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        assert!(all(root).unwrap().len() > 50);
     }
 
     #[test]

@@ -16,6 +16,8 @@ pub(crate) struct Control {
     pub(crate) stops: AtomicBool,
     /// Hosts with dropped links that can be found again in this run.
     pub(crate) rereads: AtomicU64,
+    /// Tasks that were aborted in the end: their leases stay queued.
+    pub(crate) aborted: AtomicU64,
     /// The commit thread has failed.
     pub(crate) failed: AtomicBool,
 }

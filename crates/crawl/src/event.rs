@@ -35,7 +35,7 @@ impl<'a> Page<'a> {
 
     /// Number of links from a seed to this page; 0 for stored pages.
     pub fn depth(&self) -> u16 {
-        self.work.lease.as_ref().map_or(0, |lease| lease.entry.depth)
+        self.work.depth.unwrap_or(0)
     }
 
     /// Status, headers and body.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::SkipReason;
 use hapax_fetch::{Kind, Response, Sitemap, Validators};
-use hapax_frontier::{EntryKind, Fault, Frontier, Lease};
+use hapax_frontier::{End, Entry, EntryKind, Fault, Frontier, HostAnswer, Lease};
 use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
@@ -17,7 +17,7 @@ use super::backoff::backoff;
 use super::context::Shared;
 use super::host_rules::{HostRule, Source};
 use super::lanes::Place;
-use super::message::Message;
+use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
 use super::page::{PageWork, is_wanted};
 use super::robots::USUAL_SITEMAP;
@@ -41,26 +41,48 @@ const GIVEN_UP: &str = "; the host is given up for this run";
 /// Bytes of each of them.
 const MAX_VALIDATOR: usize = 256;
 
-/// Works on one lease to its end. A message is always sent, so that the lease is accounted for: also
-/// where a defect of ours panics.
-pub(super) async fn work_or_say(
+/// Works on one lease. A message is always sent, so that the lease is accounted for, even after a panic.
+pub(super) async fn work(
     shared: Arc<Shared>,
-    lease: Lease,
+    mut lease: Lease,
     answers: mpsc::Sender<Message>,
-    place: Place,
+    mut place: Place,
 ) {
-    let (copy, host) = (lease.clone(), lease.host.clone());
-    let (again, stats) = (answers.clone(), Arc::clone(&shared));
-    if caught(work(shared, lease, answers, place)).await.is_none() {
-        stats.frontier.free(&copy, Duration::ZERO, Instant::now());
-        if copy.entry.kind == EntryKind::Page {
-            stats.stats.release(&host);
+    let worked = match within_budget(&shared, &mut lease) {
+        Err(early) => early,
+        Ok(()) => {
+            let worked = caught(attempt(&shared, &mut lease, &mut place)).await;
+            let worked = worked.unwrap_or_else(|| {
+                let took = Duration::ZERO;
+                shared.frontier.free(&mut lease, HostAnswer::Answered { took }, Instant::now());
+                let detail = "a defect of this program, please report it".to_owned();
+                Ok(LeaseResult::Skip { reason: SkipReason::Extraction, detail })
+            });
+            // A page is released when it is counted.
+            let counted = matches!(worked, Ok(LeaseResult::Page(_) | LeaseResult::Unread { .. }));
+            if lease.entry.kind == EntryKind::Page && !counted {
+                shared.stats.release(&lease.host);
+            }
+            worked
         }
-        let detail = "a defect of this program, please report it".to_owned();
-        let _ =
-            again.send(Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }).await;
+    };
+    // Sending fails only when the commit thread has failed.
+    for map in shared.rules.elsewhere() {
+        let _ = answers.send(Message::SitemapElsewhere(map)).await;
     }
+    let message = match worked {
+        Ok(result) => Message::Ended { lease, result },
+        Err(end) => {
+            let url = lease.entry.url.clone();
+            let down = shared.frontier.end(lease, end, Instant::now());
+            Message::Returned { down: down.then_some(url) }
+        }
+    };
+    let _ = answers.send(message).await;
 }
+
+/// A result for the commit thread; or the way in which the lease goes back to its queue.
+type Worked = Result<LeaseResult, End>;
 
 /// What a future comes to; `None` if it panicked.
 async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
@@ -75,51 +97,31 @@ async fn caught<T>(work: impl Future<Output = T>) -> Option<T> {
     .await
 }
 
-async fn work(shared: Arc<Shared>, lease: Lease, answers: mpsc::Sender<Message>, mut place: Place) {
-    let host = lease.host.clone();
-    let message = match within_budget(&shared, lease) {
-        Ok(lease) if lease.entry.kind == EntryKind::Page => {
-            let message = attempt(&shared, lease, &mut place).await;
-            // A page is released when it is counted.
-            if !matches!(message, Message::Page(_) | Message::Unread { .. }) {
-                shared.stats.release(&host);
-            }
-            message
-        }
-        Ok(lease) => attempt(&shared, lease, &mut place).await,
-        Err(message) => *message,
-    };
-    // The receiver outlives all tasks but when the process ends.
-    for map in shared.rules.elsewhere() {
-        let _ = answers.send(Message::SitemapElsewhere(map)).await;
-    }
-    let _ = answers.send(message).await;
-}
-
-/// Whether the host's budget has a page left.
-fn within_budget(shared: &Shared, lease: Lease) -> Result<Lease, Box<Message>> {
+/// Returns whether the host's budget has a page left.
+fn within_budget(shared: &Shared, lease: &mut Lease) -> Result<(), Worked> {
     if lease.entry.kind != EntryKind::Page {
-        return Ok(lease);
+        return Ok(());
     }
     match shared.stats.reserve(&lease.host, shared.max_pages_per_host) {
-        Budget::Left => Ok(lease),
-        Budget::Perhaps => {
-            shared.frontier.put_back(lease, BUDGET_WAIT, Instant::now());
-            Err(Box::new(Message::Again { down: None }))
-        }
+        Budget::Left => Ok(()),
+        Budget::Perhaps => Err(Err(End::PutBack { wait: BUDGET_WAIT })),
         Budget::Spent => {
-            shared.frontier.free_unasked(&lease, Instant::now());
             let detail = format!("{} pages of this host were fetched", shared.max_pages_per_host);
-            Err(Box::new(Message::Skip { lease, reason: SkipReason::Budget, detail }))
+            Err(unasked(shared, lease, SkipReason::Budget, detail))
         }
     }
 }
 
-async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Message {
+/// A URL that is skipped without a request.
+fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: String) -> Worked {
+    shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
+    Ok(LeaseResult::Skip { reason, detail })
+}
+
+async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> Worked {
     let url = lease.entry.url.clone();
     if shared.forgotten.holds(url.as_str(), &lease.host) {
-        shared.frontier.free_unasked(&lease, Instant::now());
-        return Message::Skip { lease, reason: SkipReason::Forgotten, detail: String::new() };
+        return unasked(shared, lease, SkipReason::Forgotten, String::new());
     }
     // What was queued by other rules. Where seeds have moved to may be another worker's scope.
     let depth = lease.entry.depth;
@@ -127,49 +129,40 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
         && let Some(Err(refusal)) = shared.taken.admit(&url, depth)
         && (depth > 0 || refusal.reason == SkipReason::Exclude)
     {
-        shared.frontier.free_unasked(&lease, Instant::now());
-        return Message::Skip { lease, reason: refusal.reason, detail: refusal.detail };
+        return unasked(shared, lease, refusal.reason, refusal.detail);
     }
     match place.server(shared.fetch.address(&url)).await {
         Ok(Some(ip)) if !lease.has_address => {
-            if !shared.frontier.set_address(&lease, ip, Instant::now()) {
-                shared.frontier.put_back(lease, Duration::ZERO, Instant::now());
-                return Message::Again { down: None };
+            if !shared.frontier.set_address(lease, ip, Instant::now()) {
+                return Err(End::PutBack { wait: Duration::ZERO });
             }
         }
         Ok(_) => {}
         Err(error) => return failed(shared, lease, Instant::now(), &error),
     }
-    if let Err((message, source)) = ask_robots(shared, &lease, place).await {
-        // Whoever asked for robots.txt has asked its host and its address.
-        let free = || match source {
-            Source::Lease => shared.frontier.free(&lease, Duration::ZERO, Instant::now()),
-            _ => shared.frontier.free_unasked(&lease, Instant::now()),
+    if let Err((refusal, source)) = ask_robots(shared, lease, place).await {
+        // Whoever requested robots.txt has used its host and its address.
+        let answer = match source {
+            Source::Lease => HostAnswer::Answered { took: Duration::ZERO },
+            Source::Known | Source::Other => HostAnswer::Unasked,
         };
-        let lease = || lease.clone();
-        return match message {
-            Refusal::Wait => {
-                shared.frontier.put_back(lease(), Duration::ZERO, Instant::now());
-                Message::Again { down: None }
-            }
-            Refusal::Skip(reason, detail) => {
-                free();
-                Message::Skip { lease: lease(), reason, detail }
-            }
+        if matches!(refusal, Refusal::Skip(..) | Refusal::Clean(_)) {
+            shared.frontier.free(lease, answer, Instant::now());
+        }
+        return match refusal {
+            Refusal::Wait => Err(End::PutBack { wait: Duration::ZERO }),
+            Refusal::Skip(reason, detail) => Ok(LeaseResult::Skip { reason, detail }),
             Refusal::Defer(reason, detail, fault) => {
-                Message::Defer { lease: lease(), reason, detail, fault }
+                Ok(LeaseResult::Defer { reason, detail, fault })
             }
-            Refusal::Clean(target) => {
-                free();
-                Message::Clean { lease: lease(), target }
-            }
+            Refusal::Clean(target) => Ok(LeaseResult::Clean { target }),
         };
     }
     if lease.entry.kind == EntryKind::Page
         && let Some(claim) = shared.feeds.claim(&*shared.frontier, &url)
         && shared.feeds.is_followed(&claim, &url)
     {
-        return Message::Claimed { lease, claim };
+        return Ok(LeaseResult::Claimed { claim });
     }
     if let (Some(received), Some(http)) = (&shared.received, &shared.http)
         && let Some(answer) = received.take(&lease.entry, http).await
@@ -177,7 +170,7 @@ async fn attempt(shared: &Arc<Shared>, lease: Lease, place: &mut Place) -> Messa
         return answered(shared, lease, answer).await;
     }
     let started = Instant::now();
-    let answer = match request(shared, &lease, place).await {
+    let answer = match request(shared, lease, place).await {
         Ok(answer) => answer,
         Err(error) => return failed(shared, lease, started, &error),
     };
@@ -232,44 +225,46 @@ async fn request(
 }
 
 /// A request that gave no response.
-fn failed(shared: &Shared, lease: Lease, asked: Instant, error: &hapax_fetch::Error) -> Message {
+fn failed(
+    shared: &Shared,
+    lease: &mut Lease,
+    asked: Instant,
+    error: &hapax_fetch::Error,
+) -> Worked {
     if error.is_ours() {
-        shared.frontier.put_back(lease, BUSY_WAIT, Instant::now());
-        return Message::Again { down: None };
+        return Err(End::PutBack { wait: BUSY_WAIT });
     }
     match error.kind() {
         Kind::Connect | Kind::Timeout => {
-            shared.frontier.address_silent(&lease, asked, Instant::now());
+            shared.frontier.address_silent(lease, asked, Instant::now());
         }
         Kind::TooLarge | Kind::Bomb | Kind::Encoding | Kind::Tls | Kind::Protocol => {
-            shared.frontier.address_answered(&lease);
+            shared.frontier.address_answered(lease);
         }
         _ => {}
     }
     if error.is_transient() {
         if lease.attempts < MAX_ATTEMPTS {
-            return retry(shared, lease, None, true);
+            return Err(retry(shared, lease, None, true));
         }
         let (reason, detail) = (error.kind().into(), error.to_string());
-        return Message::Defer { lease, reason, detail, fault: Fault::Failure };
+        return Ok(LeaseResult::Defer { reason, detail, fault: Fault::Failure });
     }
-    let mut detail = error.to_string();
-    match error.kind() {
+    let answer = match error.kind() {
         // So it is with all pages of the host.
-        Kind::Tls if shared.frontier.free_failed(&lease, Instant::now()) => {
-            detail.push_str(GIVEN_UP);
-        }
-        Kind::Tls => {}
+        Kind::Tls => HostAnswer::Failed,
         // Judged before anybody was dialled.
-        Kind::PrivateAddress | Kind::BadPort => {
-            shared.frontier.free_unasked(&lease, Instant::now());
-        }
-        _ => shared.frontier.free(&lease, asked.elapsed(), Instant::now()),
+        Kind::PrivateAddress | Kind::BadPort => HostAnswer::Unasked,
+        _ => HostAnswer::Answered { took: asked.elapsed() },
+    };
+    let mut detail = error.to_string();
+    if shared.frontier.free(lease, answer, Instant::now()) {
+        detail.push_str(GIVEN_UP);
     }
-    Message::Skip { lease, reason: error.kind().into(), detail }
+    Ok(LeaseResult::Skip { reason: error.kind().into(), detail })
 }
 
-async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message {
+async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Worked {
     let Answer { response, time, took, asked_if_changed } = answer;
     let status = response.status;
     if is_failure(status) {
@@ -277,17 +272,13 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
         if let Some(wait) = wait.filter(|wait| *wait > shared.patience.max_retry_after) {
             let detail = format!("status {status}: wait {} s", wait.as_secs());
             // Who says it of a few pages in a row says it of the host.
-            return Message::Defer {
-                lease,
-                reason: SkipReason::RetryAfter,
-                detail,
-                fault: Fault::Closed,
-            };
+            let (reason, fault) = (SkipReason::RetryAfter, Fault::Closed);
+            return Ok(LeaseResult::Defer { reason, detail, fault });
         }
         if lease.attempts < MAX_ATTEMPTS {
             // Of one page that is broken the host is not: it counts once, however often it is tried.
             let first = lease.attempts == 0;
-            return retry(shared, lease, wait, status != 429 && first);
+            return Err(retry(shared, lease, wait, status != 429 && first));
         }
         // It may be well at the next run.
         let detail = format!("status {status}");
@@ -296,36 +287,41 @@ async fn answered(shared: &Arc<Shared>, lease: Lease, answer: Answer) -> Message
             429 => (SkipReason::Http4xx, Fault::Failure),
             _ => (SkipReason::Http5xx, Fault::None),
         };
-        return Message::Defer { lease, reason, detail, fault };
+        return Ok(LeaseResult::Defer { reason, detail, fault });
     }
     if status == 304 && asked_if_changed {
-        return Message::Unchanged { lease, response: Box::new(response), time };
+        return Ok(LeaseResult::Unchanged { response: Box::new(response), time });
     }
-    shared.frontier.free(&lease, took, Instant::now());
+    shared.frontier.free(lease, HostAnswer::Answered { took }, Instant::now());
     if let Some(target) = response.redirect() {
-        return Message::Redirect { lease, target, moved: matches!(status, 301 | 308) };
+        return Ok(LeaseResult::Redirect { target, moved: matches!(status, 301 | 308) });
     }
     let reason = match status {
-        200 | 203 => return read(shared, lease, response, time).await,
+        200 | 203 => return Ok(read(shared, lease, response, time).await),
         // Nobody named the usual place of a sitemap, and a probe should find nothing.
         400..=499
             if lease.entry.kind == EntryKind::Probe
                 || lease.entry.kind == EntryKind::Sitemap
                     && lease.entry.url.path() == USUAL_SITEMAP =>
         {
-            return Message::Quiet { lease };
+            return Ok(LeaseResult::Quiet);
         }
-        404 | 410 => return Message::Gone { lease, status },
+        404 | 410 => return Ok(LeaseResult::Gone { status }),
         400..=499 => SkipReason::Http4xx,
         _ => SkipReason::HttpOther,
     };
     let nowhere =
         if matches!(status, 301..=303 | 307 | 308) { ", and no address to go to" } else { "" };
-    Message::Skip { lease, reason, detail: format!("status {status}{nowhere}") }
+    Ok(LeaseResult::Skip { reason, detail: format!("status {status}{nowhere}") })
 }
 
 /// Text to a document, on a thread of its own.
-async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: SystemTime) -> Message {
+async fn read(
+    shared: &Arc<Shared>,
+    lease: &Lease,
+    response: Response,
+    time: SystemTime,
+) -> LeaseResult {
     let length = response.body.len();
     // What is large waits among its own kind: pages of the usual size go past it.
     let (mut tree, mut large, mut small) = (None, None, None);
@@ -338,44 +334,43 @@ async fn read(shared: &Arc<Shared>, lease: Lease, response: Response, time: Syst
         small = Arc::clone(&shared.small_trees).acquire_many_owned(kib(length, all)).await.ok();
     }
     let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
-    let (copy, room) = (lease.clone(), Arc::clone(&shared.room));
+    let room = Arc::clone(&shared.room);
     let shared = Arc::clone(shared);
+    let Entry { url, kind, depth, .. } = lease.entry.clone();
     let read = tokio::task::spawn_blocking(move || {
-        let url = lease.entry.url.clone();
-        if lease.entry.kind == EntryKind::Sitemap {
+        if kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
-            return (Message::Sitemap { lease, sitemap, room: None }, extractor.ok());
+            return (LeaseResult::Sitemap { sitemap, room: None }, extractor.ok());
         }
-        let again = lease.clone();
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;
         let (recipe, limits) = (shared.recipe, &shared.page_limits);
-        let message =
-            match PageWork::read(Some(lease), url, response, time, recipe, limits, with_text) {
+        let result =
+            match PageWork::read(Some(depth), url, response, time, recipe, limits, with_text) {
                 Ok(mut page) => {
                     page._tree = tree;
-                    Message::Page(Box::new(page))
+                    LeaseResult::Page(Box::new(page))
                 }
-                Err(why) => Message::Unread { lease: again, why, bytes },
+                Err(why) => LeaseResult::Unread { why, bytes },
             };
         drop((large, small));
-        (message, extractor.ok())
+        (result, extractor.ok())
     })
     .await;
-    let (mut message, _extractor) = read.unwrap_or_else(|error| {
+    let (mut result, _extractor) = read.unwrap_or_else(|error| {
         let detail = error.to_string();
-        (Message::Skip { lease: copy, reason: SkipReason::Extraction, detail }, None)
+        (LeaseResult::Skip { reason: SkipReason::Extraction, detail }, None)
     });
     // Nothing more is read while what was read finds no room: beyond it there is one for each core.
-    let (bytes, place) = match &mut message {
+    let (bytes, place) = match &mut result {
         // A large one has its place already, until it is committed.
-        Message::Page(page) if page._tree.is_some() => return message,
-        Message::Page(page) => (weight::of_page(page), &mut page._room),
-        Message::Sitemap { sitemap, room, .. } => (weight::of_sitemap(sitemap), room),
-        _ => return message,
+        LeaseResult::Page(page) if page._tree.is_some() => return result,
+        LeaseResult::Page(page) => (weight::of_page(page), &mut page._room),
+        LeaseResult::Sitemap { sitemap, room } => (weight::of_sitemap(sitemap), room),
+        _ => return result,
     };
     *place = room.acquire_many_owned(kib(bytes, ROOM_KIB)).await.ok();
-    message
+    result
 }
 
 /// What stands for so many bytes in a semaphore of `most` KiB: what is larger takes all of it.
@@ -383,11 +378,10 @@ fn kib(bytes: usize, most: u32) -> u32 {
     u32::try_from(bytes >> 10).unwrap_or(u32::MAX).clamp(1, most)
 }
 
-fn retry(shared: &Shared, lease: Lease, wait: Option<Duration>, failure: bool) -> Message {
-    let url = lease.entry.url.clone();
-    let wait = wait.unwrap_or_else(|| backoff(shared.retry_wait, lease.attempts, &url));
-    let down = shared.frontier.retry(lease, wait, failure, Instant::now());
-    Message::Again { down: down.then_some(url) }
+fn retry(shared: &Shared, lease: &Lease, wait: Option<Duration>, failure: bool) -> End {
+    let url = &lease.entry.url;
+    let wait = wait.unwrap_or_else(|| backoff(shared.retry_wait, lease.attempts, url));
+    End::Retry { wait, failure }
 }
 
 enum Refusal {

@@ -199,8 +199,8 @@ impl Committer {
             ("charset", page.document.charset.to_owned()),
             ("language", page.document.language.to_owned()),
         ];
-        if let Some(lease) = &page.lease {
-            told.push(("depth", lease.entry.depth.to_string()));
+        if let Some(depth) = page.depth {
+            told.push(("depth", depth.to_string()));
             told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
         }
         let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
@@ -249,7 +249,6 @@ impl Committer {
             })?;
             self.stats.update(|counts| counts.alias += 1);
         }
-        self.finish(Some(lease));
         Ok(())
     }
 }

@@ -197,6 +197,7 @@ impl Offline {
                 if let Outcome::Known = self.committer.page(&page)? {
                     self.counts.known += 1;
                 }
+                self.committer.count_in_group();
                 self.counts.decided += 1;
                 if self.committer.maybe_commit()? {
                     self.save_summary(Some(Stop::Running))?;
@@ -213,7 +214,9 @@ impl Offline {
     /// # Errors
     /// The stores' and the observer's.
     pub fn offer(&mut self, document: &StoredDocument) -> Result<Verdict> {
-        Ok(match self.committer.page(&document.work)? {
+        let outcome = self.committer.page(&document.work)?;
+        self.committer.count_in_group();
+        Ok(match outcome {
             Outcome::New => Verdict::Kept,
             Outcome::Known => Verdict::Known,
             Outcome::Duplicate(of) => Verdict::Duplicate(of),

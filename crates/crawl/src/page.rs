@@ -5,7 +5,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use hapax_data::SkipReason;
 use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
-use hapax_frontier::Lease;
 use hapax_page::{Evidence, Kind};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
@@ -13,7 +12,8 @@ use url::Url;
 /// A page, read and fingerprinted, ready for the commit thread.
 #[derive(Debug)]
 pub(crate) struct PageWork {
-    pub(crate) lease: Option<Lease>,
+    /// Links from a seed to it, where it was leased.
+    pub(crate) depth: Option<u16>,
     pub(crate) url: Url,
     pub(crate) response: Response,
     pub(crate) document: Document,
@@ -41,7 +41,7 @@ impl PageWork {
     /// # Errors
     /// If it holds no text that Hapax reads.
     pub(crate) fn read(
-        lease: Option<Lease>,
+        depth: Option<u16>,
         url: Url,
         response: Response,
         time: SystemTime,
@@ -50,12 +50,12 @@ impl PageWork {
         with_text: bool,
     ) -> Result<Self, Unread> {
         let document = read_response(&url, &response, limits, with_text)?;
-        Ok(Self::from_document(lease, url, response, document, time, recipe))
+        Ok(Self::from_document(depth, url, response, document, time, recipe))
     }
 
     /// Fingerprints a document, and lets go of what nobody asks for after that: blocks, features.
     pub(crate) fn from_document(
-        lease: Option<Lease>,
+        depth: Option<u16>,
         url: Url,
         response: Response,
         mut document: Document,
@@ -66,7 +66,7 @@ impl PageWork {
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
-        Self { lease, url, response, document, evidence, time, key: None, _tree: None, _room: None }
+        Self { depth, url, response, document, evidence, time, key: None, _tree: None, _room: None }
     }
 
     /// The page as the dedup store sees it.

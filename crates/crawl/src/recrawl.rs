@@ -1,6 +1,6 @@
 //! A second look at pages that are known: `--recrawl`.
 
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::Result;
 use hapax_data::Context;
@@ -8,7 +8,7 @@ use hapax_data::DuplicateKind;
 use hapax_data::SkipReason;
 use hapax_dedup::Record;
 use hapax_fetch::Response;
-use hapax_frontier::{Frontier, Lease};
+use hapax_frontier::{End, Frontier, HostAnswer, Lease};
 use hapax_warc::{RecordKind, RefersTo};
 use url::Url;
 
@@ -243,12 +243,11 @@ impl Committer {
     /// The server says that a page is still what was fetched before.
     pub(crate) fn unchanged(
         &mut self,
-        lease: &Lease,
+        lease: &mut Lease,
         response: &Response,
         time: SystemTime,
-    ) -> Result<()> {
+    ) -> Result<End> {
         let url = lease.entry.url.as_str();
-        let now = std::time::Instant::now();
         let id = self.store.id_of(url.as_bytes())?;
         let record = match id {
             Some(id) => self.store.record(id)?,
@@ -258,11 +257,7 @@ impl Committer {
             // It became a duplicate since: what it is held against may have changed, so it is asked
             // for whole.
             frontier.note(url, VALIDATORS, Vec::new());
-            frontier.put_back(lease.clone(), std::time::Duration::ZERO, now);
-            return Ok(());
-        }
-        if let Some(frontier) = &self.frontier {
-            frontier.free(lease, response.took, now);
+            return Ok(End::PutBack { wait: Duration::ZERO });
         }
         if let Some(id) = id {
             let date = self.place_of(id).map(|(_, date)| date);
@@ -275,7 +270,9 @@ impl Committer {
             }
         }
         self.stats.update(|counts| counts.unchanged += 1);
-        self.finish(Some(lease));
-        Ok(())
+        if let Some(frontier) = &self.frontier {
+            frontier.free(lease, HostAnswer::Answered { took: response.took }, Instant::now());
+        }
+        Ok(End::Done)
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::context::Shared;
 use crate::control::{Asked, Control, StopHandle};
 use crate::error::Result;
-use crate::fetch::work_or_say;
+use crate::fetch::work;
 use crate::lanes::Lanes;
 use crate::message::Message;
 use crate::rules::RunLimits;
@@ -60,7 +60,7 @@ pub(crate) async fn schedule(
                     let (shared, answers) = (Arc::clone(shared), answers.clone());
                     tasks.spawn(async move {
                         let stats = Arc::clone(&shared.stats);
-                        work_or_say(shared, *lease, answers, place).await;
+                        work(shared, *lease, answers, place).await;
                         stats.in_flight.fetch_sub(1, Relaxed);
                     });
                     continue;
@@ -97,7 +97,8 @@ pub(crate) async fn schedule(
             () = handle.asked(Asked::Now) => {}
         }
     }
-    // What is still under way goes back to its queue: it was never finished.
+    // What is still under way stays in its queue: it was never finished.
+    control.aborted.store(tasks.len() as u64, Relaxed);
     tasks.abort_all();
     while tasks.join_next().await.is_some() {}
     Ok(stop)

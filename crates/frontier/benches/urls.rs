@@ -47,7 +47,7 @@ fn main() {
             looked += 1;
         }
         if let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {
-            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.done(*lease, Duration::ZERO, Instant::now());
         }
         pages += 1;
         if pages % 1000 == 0 {

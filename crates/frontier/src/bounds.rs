@@ -75,7 +75,7 @@ mod tests {
     use url::Url;
 
     use super::*;
-    use crate::{DiskFrontier, Frontier, Next};
+    use crate::{DiskFrontier, End, Frontier, Next};
 
     fn link(path: u32) -> Entry {
         Entry::page(Url::parse(&format!("http://a.example/{path}")).unwrap(), 1)
@@ -115,7 +115,7 @@ mod tests {
         // What is in flight does not wait.
         assert_eq!(frontier.push_link(link(12)).unwrap(), Pushed::New);
         let last = leases.pop().unwrap();
-        frontier.put_back(*last, Duration::ZERO, Instant::now());
+        frontier.end(*last, End::PutBack { wait: Duration::ZERO }, Instant::now());
         assert_eq!(frontier.push_link(link(13)).unwrap(), Pushed::Full);
     }
 

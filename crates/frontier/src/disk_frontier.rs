@@ -10,13 +10,15 @@ use url::Url;
 use crate::address::{Address, network};
 use crate::bounds::{Pushed, QueueBytes, UNCOUNTED_BYTES, bytes_of, find_place};
 use crate::disk::{Batch, Counters, Disk, UrlState};
-use crate::entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options, RECENT};
+use crate::entry::{Counts, Entry, EntryKind, HostState, Options, RECENT};
 use crate::error::{Error, Result};
-use crate::frontier::{CLOSED_COUNTS, Fault, Frontier};
+use crate::frontier::Frontier;
 use crate::host::{Host, class_of, host_hash, sequence};
+use crate::lease::{End, HostAnswer, Lease, LeaseCounts, Next};
 use crate::seen::Seen;
 
 mod heads;
+mod leases;
 mod queue;
 mod state;
 
@@ -39,6 +41,7 @@ pub struct DiskFrontier {
     state: Mutex<State>,
     /// One commit at a time; taken before `state`.
     commits: Mutex<()>,
+    leases: Arc<LeaseCounts>,
 }
 
 impl DiskFrontier {
@@ -98,7 +101,8 @@ impl DiskFrontier {
             deferred: 0,
             next_sequence: next,
         };
-        let frontier = Self { options, disk, state: Mutex::new(state), commits: Mutex::new(()) };
+        let (state, commits, leases) = (Mutex::new(state), Mutex::new(()), Arc::default());
+        let frontier = Self { options, disk, state, commits, leases };
         for name in frontier.disk.hosts()? {
             let mut state = frontier.lock();
             let index = frontier.host_index(&mut state, &name);
@@ -363,8 +367,9 @@ impl Frontier for DiskFrontier {
             }
             let name = state.names.get(index).cloned().unwrap_or_default();
             self.wake(state, index);
-            let lease = Lease { entry, host: name, attempts, has_address, sequence };
-            return Ok(Next::Lease(Box::new(lease)));
+            let mut lease = Lease::new(entry, name, sequence);
+            (lease.attempts, lease.has_address) = (attempts, has_address);
+            return Ok(Next::Lease(Box::new(lease.hand_out(&self.leases))));
         }
         Ok(Next::Idle)
     }
@@ -388,44 +393,16 @@ impl Frontier for DiskFrontier {
         true
     }
 
-    fn put_back(&self, lease: Lease, wait: Duration, now: Instant) {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        let Some(host) = state.hosts.get_mut(index) else { return };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        host.waits_again(class_of(lease.sequence));
-        if !wait.is_zero() {
-            host.clock.hold(now + wait);
-        }
-        if host.given_up {
-            host.deferred += 1;
-            state.deferred += 1;
-        } else {
-            host.take_back(lease.sequence, lease.entry, lease.attempts);
-        }
-        self.wake(&mut state, index);
+    fn free(&self, lease: &mut Lease, answer: HostAnswer, now: Instant) -> bool {
+        self.free_host(lease, answer, now)
     }
 
-    fn free(&self, lease: &Lease, took: Duration, now: Instant) {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.in_flight = host.in_flight.saturating_sub(1);
-            host.unfinished += 1;
-            host.well(took, now, &self.options);
-        }
-        self.wake(&mut state, index);
+    fn end(&self, lease: Lease, end: End, now: Instant) -> bool {
+        self.end_lease(lease, end, now)
     }
 
-    fn free_unasked(&self, lease: &Lease, _now: Instant) {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.in_flight = host.in_flight.saturating_sub(1);
-            host.unfinished += 1;
-        }
-        state.give_back(index, lease.sequence);
-        self.wake(&mut state, index);
+    fn leases(&self) -> Option<&LeaseCounts> {
+        Some(&self.leases)
     }
 
     fn address_answered(&self, lease: &Lease) {
@@ -442,84 +419,6 @@ impl Frontier for DiskFrontier {
         if let Some(address) = state.address_of(host) {
             address.silent(host, asked, now, &self.options);
         }
-    }
-
-    fn free_failed(&self, lease: &Lease, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let last = state.is_down(index, &self.options);
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        host.unfinished += 1;
-        let ends = host.failed(host.delay, now, &self.options, last);
-        if ends {
-            Self::give_up(&mut state, index);
-        }
-        self.wake(&mut state, index);
-        ends
-    }
-
-    fn finish(&self, lease: &Lease) {
-        let mut state = self.lock();
-        state.queued = state.queued.saturating_sub(1);
-        state.queue_bytes.remove(class_of(lease.sequence), bytes_of(&lease.entry));
-        if state.queued == 0 {
-            state.queue_bytes = QueueBytes::default();
-        }
-        state.batch.states.insert(url_key(lease.entry.url.as_str()), UrlState::Done);
-        state.batch.dequeued.push((host_hash(&lease.host), lease.sequence));
-        let Some(&index) = state.by_name.get(&lease.host) else { return };
-        if let Some(host) = state.hosts.get_mut(index) {
-            host.queued = host.queued.saturating_sub(1);
-            host.unfinished = host.unfinished.saturating_sub(1);
-        }
-    }
-
-    fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let last = state.is_down(index, &self.options);
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        host.waits_again(class_of(lease.sequence));
-        let ends = failure && host.failed(wait, now, &self.options, last);
-        host.clock.hold(now + wait);
-        host.take_back(lease.sequence, lease.entry, lease.attempts.saturating_add(1));
-        if ends {
-            Self::give_up(&mut state, index);
-        } else if host.given_up {
-            host.lanes.clear();
-            host.deferred += 1;
-            state.deferred += 1;
-        }
-        self.wake(&mut state, index);
-        ends
-    }
-
-    fn defer(&self, lease: &Lease, fault: Fault, now: Instant) -> bool {
-        let mut state = self.lock();
-        let Some(&index) = state.by_name.get(&lease.host) else { return false };
-        let last = state.is_down(index, &self.options);
-        let Some(host) = state.hosts.get_mut(index) else { return false };
-        host.in_flight = host.in_flight.saturating_sub(1);
-        host.waits_again(class_of(lease.sequence));
-        let mut failed = |_| host.failed(Duration::ZERO, now, &self.options, last);
-        let ends = match fault {
-            Fault::None | Fault::Unasked => false,
-            Fault::Failure => failed(0),
-            Fault::Closed => (0..CLOSED_COUNTS).any(failed),
-        };
-        if ends {
-            Self::give_up(&mut state, index);
-        } else {
-            host.deferred += 1;
-            state.deferred += 1;
-        }
-        if fault == Fault::Unasked {
-            state.give_back(index, lease.sequence);
-        }
-        self.wake(&mut state, index);
-        ends
     }
 
     fn set_delay(&self, host: &str, delay: Duration) {

@@ -1,4 +1,4 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use url::Url;
 
@@ -133,34 +133,6 @@ impl Default for Options {
             max_queue_bytes: 16 << 30,
         }
     }
-}
-
-/// A URL handed out. It stays queued on disk until [`Frontier::done`](crate::Frontier::done) and a
-/// commit.
-#[derive(Clone, Debug)]
-pub struct Lease {
-    /// What to fetch.
-    pub entry: Entry,
-    /// Its host, as [`host_key`](hapax_url::host_key) writes it.
-    pub host: String,
-    /// How often it was tried before.
-    pub attempts: u8,
-    /// Whether the host's address is known, see [`Frontier::set_address`](crate::Frontier::set_address).
-    pub has_address: bool,
-    /// What the frontier itself knows it by.
-    pub sequence: u64,
-}
-
-/// What to do now.
-#[derive(Debug)]
-pub enum Next {
-    /// Fetch this.
-    Lease(Box<Lease>),
-    /// Nothing is allowed before this moment.
-    At(Instant),
-    /// Nothing can be handed out but for what is in flight and, if a host's queue is long, what
-    /// waits for a [commit](crate::Frontier::commit).
-    Idle,
 }
 
 /// What one host looks like from outside.

@@ -6,25 +6,9 @@ use std::time::{Duration, Instant};
 use url::Url;
 
 use crate::bounds::Pushed;
-use crate::entry::{Counts, Entry, HostState, Lease, Next};
+use crate::entry::{Counts, Entry, HostState};
 use crate::error::Result;
-
-/// So many failures is one [`Fault::Closed`].
-pub const CLOSED_COUNTS: u32 = 3;
-
-/// What a lease that came to nothing says of its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// Nothing.
-    None,
-    /// Nothing, for it was not asked: as [`Frontier::free_unasked`].
-    Unasked,
-    /// A request failed: after some in a row the host is given up.
-    Failure,
-    /// It asked to be left alone for longer than this run: as three failures, so that the third in a
-    /// row ends it, and one page that always says so does not.
-    Closed,
-}
+use crate::lease::{End, HostAnswer, Lease, LeaseCounts, Next};
 
 /// The seen-set, the queues and the clock of every host. Safe to share between threads.
 ///
@@ -87,51 +71,35 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     fn next(&self, now: Instant) -> Result<Next>;
 
     /// Says which address the lease's host has, so that hosts of one address share a clock. `true` if
-    /// that address may be asked now; otherwise the lease should be [put back](Self::put_back).
+    /// that address may be requested now; otherwise the lease should end with [`End::PutBack`].
     fn set_address(&self, lease: &Lease, address: IpAddr, now: Instant) -> bool;
 
-    /// Gives a lease back untouched; nothing of its host is handed out for `wait`.
-    fn put_back(&self, lease: Lease, wait: Duration, now: Instant);
+    /// Frees the host of a lease whose page is still being worked on: another URL of it may be requested. Does
+    /// nothing at a second call for the same lease. Returns whether the host is given up by it.
+    fn free(&self, lease: &mut Lease, answer: HostAnswer, now: Instant) -> bool;
 
-    /// A lease has come to its end; `took` is how long the host needed. `now` must not lie before
-    /// the lease's.
-    fn done(&self, lease: &Lease, took: Duration, now: Instant) {
-        self.free(lease, took, now);
-        self.finish(lease);
+    /// Ends a lease. With [`End::Done`] of a lease whose host is not free, the host counts as one that answered
+    /// at once. Returns whether the host is given up by it. `now` must not lie before the hand-out.
+    fn end(&self, lease: Lease, end: End, now: Instant) -> bool;
+
+    /// Ends a lease that was answered: [`free`](Self::free) and [`End::Done`] in one.
+    fn done(&self, mut lease: Lease, took: Duration, now: Instant) {
+        self.free(&mut lease, HostAnswer::Answered { took }, now);
+        self.end(lease, End::Done, now);
     }
 
-    /// The host may be asked again, though the lease's page is still being worked on: called when
-    /// the response is in, before [`finish`](Self::finish).
-    fn free(&self, lease: &Lease, took: Duration, now: Instant);
+    /// Counts the leases that are open or were lost. A frontier that does not count them returns `None`.
+    fn leases(&self) -> Option<&LeaseCounts> {
+        None
+    }
 
     /// The lease's address answered a request, whatever it said. A frontier may do without.
     fn address_answered(&self, _lease: &Lease) {}
 
     /// It did not answer one that was sent at `asked`: where many hosts of one address fail so, all of
-    /// them are left alone for a while. Before [`retry`](Self::retry) and the like, which say the same
-    /// of the host. A frontier may do without.
+    /// them are left alone for a while. Before [`end`](Self::end), which says the same of the host. A frontier
+    /// may do without.
     fn address_silent(&self, _lease: &Lease, _asked: Instant, _now: Instant) {}
-
-    /// As [`free`](Self::free), of a request that failed for good. `true` if its host is given up by
-    /// that.
-    fn free_failed(&self, lease: &Lease, now: Instant) -> bool;
-
-    /// As [`free`](Self::free), where nothing was asked of the host, because its robots.txt or a rule
-    /// forbids the URL, say: its failures in a row stay as they are, and its clock and that of its
-    /// address go back to where they were before the lease, unless another one has moved them since.
-    fn free_unasked(&self, lease: &Lease, now: Instant);
-
-    /// The second half of [`done`](Self::done), after [`free`](Self::free).
-    fn finish(&self, lease: &Lease);
-
-    /// Puts a lease back, to be tried again after `wait`. Nothing of the host is handed out before;
-    /// with `failure`, later still if it was not the first in a row. `true` if the host is given up
-    /// by that.
-    fn retry(&self, lease: Lease, wait: Duration, failure: bool, now: Instant) -> bool;
-
-    /// Gives a lease up for this run: it stays queued on disk and is handed out after the next open.
-    /// `true` if its host is given up by that.
-    fn defer(&self, lease: &Lease, fault: Fault, now: Instant) -> bool;
 
     /// The host asks for this delay (robots' Crawl-delay); the longer one of the two holds.
     fn set_delay(&self, host: &str, delay: Duration);

@@ -1,5 +1,6 @@
 use super::heads::{HEAD, HEADS};
 use super::*;
+use crate::lease::Fault;
 
 pub(super) fn entry(url: &str) -> Entry {
     Entry::page(Url::parse(url).unwrap(), 1)
@@ -33,7 +34,7 @@ fn a_url_is_handed_out_once_and_a_host_waits_its_delay() {
         ("http://a.example/1", "http://b.example/1")
     );
     assert!(lease(&frontier, now).is_none(), "one request at a time");
-    frontier.done(&first, Duration::ZERO, now);
+    frontier.done(first, Duration::ZERO, now);
     assert!(lease(&frontier, now + Duration::from_millis(499)).is_none());
     assert!(lease(&frontier, now + Duration::from_millis(500)).is_some());
 }
@@ -46,7 +47,7 @@ fn a_slow_host_is_asked_less_often() {
     frontier.push(entry("http://a.example/2")).unwrap();
     let now = Instant::now() + Duration::from_millis(1);
     let first = lease(&frontier, now).unwrap();
-    frontier.done(&first, Duration::from_secs(2), now);
+    frontier.done(first, Duration::from_secs(2), now);
     assert!(lease(&frontier, now + Duration::from_millis(3900)).is_none());
     assert!(lease(&frontier, now + Duration::from_secs(4)).is_some());
 }
@@ -61,8 +62,8 @@ fn what_was_committed_survives_and_what_was_in_flight_comes_again() {
         }
         let now = Instant::now();
         let first = lease(&frontier, now).unwrap();
-        frontier.done(&first, Duration::ZERO, now);
-        lease(&frontier, now).unwrap();
+        frontier.done(first, Duration::ZERO, now);
+        let _ = lease(&frontier, now).unwrap();
         frontier.commit(b"position").unwrap();
     }
     let frontier = open(folder.path(), 0);
@@ -71,7 +72,7 @@ fn what_was_committed_survives_and_what_was_in_flight_comes_again() {
     let mut urls = Vec::new();
     while let Some(lease) = lease(&frontier, Instant::now()) {
         urls.push(lease.entry.url.path().to_owned());
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.done(lease, Duration::ZERO, Instant::now());
     }
     let expected: Vec<String> = (1..1000).map(|i| format!("/{i}")).collect();
     assert_eq!(urls, expected);
@@ -89,7 +90,7 @@ fn a_queue_longer_than_its_head_is_read_back_in_order() {
         while let Some(lease) = lease(&frontier, Instant::now()) {
             assert_eq!(lease.entry.url.path(), format!("/{seen}"));
             seen += 1;
-            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.done(lease, Duration::ZERO, Instant::now());
         }
         frontier.commit(b"").unwrap();
     }
@@ -107,7 +108,7 @@ fn work_that_waits_for_a_commit_is_told_from_work_that_waits_for_its_host() {
     }
     assert!(frontier.has_work());
     while let Some(lease) = lease(&frontier, Instant::now()) {
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.done(lease, Duration::ZERO, Instant::now());
     }
     assert_eq!(frontier.counts().queued, 1);
     assert!(!frontier.has_work(), "the last one cannot be read from disk yet");
@@ -126,7 +127,7 @@ fn a_retry_comes_first_and_counts() {
     frontier.push(entry("http://a.example/2")).unwrap();
     let now = Instant::now();
     let first = lease(&frontier, now).unwrap();
-    frontier.retry(first, Duration::from_secs(5), false, now);
+    frontier.end(first, End::Retry { wait: Duration::from_secs(5), failure: false }, now);
     assert!(lease(&frontier, now + Duration::from_secs(4)).is_none());
     let again = lease(&frontier, now + Duration::from_secs(5)).unwrap();
     assert_eq!((again.entry.url.path(), again.attempts), ("/1", 1));
@@ -155,11 +156,11 @@ fn hosts_of_one_address_share_its_clock() {
         let now = start + Duration::from_millis(step);
         while let Some(lease) = lease(&frontier, now) {
             if !lease.has_address && !frontier.set_address(&lease, ip, now) {
-                frontier.put_back(lease, Duration::ZERO, now);
+                frontier.end(lease, End::PutBack { wait: Duration::ZERO }, now);
                 continue;
             }
             asked.push(step);
-            frontier.done(&lease, Duration::ZERO, now);
+            frontier.done(lease, Duration::ZERO, now);
         }
     }
     assert_eq!(asked.len(), 6);
@@ -190,11 +191,11 @@ fn ten_thousand_hosts_of_one_address_are_one_server_and_do_not_keep_another_wait
             let ip = if is_honest { alone } else { crowd };
             looked += 1;
             if !lease.has_address && !frontier.set_address(&lease, ip, now) {
-                frontier.put_back(lease, Duration::ZERO, now);
+                frontier.end(lease, End::PutBack { wait: Duration::ZERO }, now);
                 continue;
             }
             *(if is_honest { &mut honest } else { &mut asked }) += 1;
-            frontier.done(&lease, Duration::ZERO, now);
+            frontier.done(lease, Duration::ZERO, now);
         }
     }
     assert_eq!((asked, honest), (10, 10), "one in 200 ms each, as two servers would be asked");
@@ -227,10 +228,10 @@ fn a_dying_host_is_left_alone_then_given_up_and_the_others_go_on() {
         while let Some(lease) = lease(&frontier, now) {
             if lease.host == "good.example" {
                 good += 1;
-                frontier.done(&lease, Duration::ZERO, now);
+                frontier.done(lease, Duration::ZERO, now);
             } else {
                 tries.push(step);
-                given_up |= frontier.defer(&lease, Fault::Failure, now);
+                given_up |= frontier.end(lease, End::Defer { fault: Fault::Failure }, now);
             }
         }
     }
@@ -280,7 +281,7 @@ fn a_url_is_looked_at_again_only_when_asked() {
     assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "it is queued");
     let now = Instant::now();
     let first = lease(&frontier, now).unwrap();
-    frontier.done(&first, Duration::ZERO, now);
+    frontier.done(first, Duration::ZERO, now);
     frontier.commit(b"").unwrap();
     assert!(!frontier.push(entry("http://a.example/1")).unwrap());
     assert!(frontier.push_again(entry("http://a.example/1")).unwrap());
@@ -325,14 +326,14 @@ fn nothing_is_forgotten_while_a_commit_is_under_way() {
     while handed_out < count && Instant::now() < deadline {
         match frontier.next(Instant::now()).unwrap() {
             Next::Lease(lease) => {
-                frontier.done(&lease, Duration::ZERO, Instant::now());
+                frontier.done(*lease, Duration::ZERO, Instant::now());
                 handed_out += 1;
             }
             _ if writer.is_finished() => {
                 // One more look after the last commit, then it is over.
                 match frontier.next(Instant::now()).unwrap() {
                     Next::Lease(lease) => {
-                        frontier.done(&lease, Duration::ZERO, Instant::now());
+                        frontier.done(*lease, Duration::ZERO, Instant::now());
                         handed_out += 1;
                     }
                     _ => break,
@@ -364,18 +365,18 @@ fn a_host_that_answers_with_errors_alone_is_given_up_too() {
     let waiting = lease(&frontier, now).unwrap();
     let mut ends = false;
     for _ in 0..3 {
-        let sick = loop {
+        let mut sick = loop {
             now += Duration::from_secs(1);
             if let Some(lease) = lease(&frontier, now) {
                 break lease;
             }
         };
-        ends = frontier.free_failed(&sick, now);
-        frontier.finish(&sick);
+        ends = frontier.free(&mut sick, HostAnswer::Failed, now);
+        frontier.end(sick, End::Done, Instant::now());
     }
     assert!(ends);
     // What was in flight then comes back, and waits for the next run like the rest.
-    frontier.put_back(waiting, Duration::ZERO, now);
+    frontier.end(waiting, End::PutBack { wait: Duration::ZERO }, now);
     assert_eq!(frontier.counts(), Counts { known: 10, queued: 7, deferred: 7 });
     assert!(lease(&frontier, now + Duration::from_secs(3600)).is_none());
 }
@@ -389,13 +390,13 @@ fn what_is_not_committed_yet_counts_for_a_second_look() {
     let now = Instant::now();
     let first = lease(&frontier, now).unwrap();
     assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "in flight");
-    frontier.done(&first, Duration::ZERO, now);
+    frontier.done(first, Duration::ZERO, now);
     assert!(frontier.push_again(entry("http://a.example/1")).unwrap(), "done, not committed");
     assert!(!frontier.push_again(entry("http://a.example/1")).unwrap(), "queued again");
     frontier.commit(b"").unwrap();
     let second = lease(&frontier, Instant::now()).unwrap();
     // The disk says that it is queued, and it is done.
-    frontier.done(&second, Duration::ZERO, Instant::now());
+    frontier.done(second, Duration::ZERO, Instant::now());
     assert!(frontier.push_again(entry("http://a.example/1")).unwrap(), "done, not committed");
     frontier.commit(b"").unwrap();
     drop(frontier);
@@ -421,7 +422,7 @@ fn a_batch_can_be_read_while_it_is_written_and_commits_wait_for_each_other() {
     frontier.push(entry("http://a.example/done")).unwrap();
     let first = lease(&frontier, Instant::now()).unwrap();
     frontier.commit(b"").unwrap();
-    frontier.done(&first, Duration::ZERO, Instant::now());
+    frontier.done(first, Duration::ZERO, Instant::now());
     frontier.push(entry("http://a.example/queued")).unwrap();
     frontier.note("a.example", "robots", b"one".to_vec());
     let held = frontier.disk.hold();
@@ -496,7 +497,7 @@ fn rows_that_damage_left_unreadable_hide_none_behind_them() {
     let frontier = open(folder.path(), 0);
     let mut found = 0;
     while let Some(lease) = lease(&frontier, Instant::now()) {
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.done(lease, Duration::ZERO, Instant::now());
         found += 1;
     }
     assert_eq!(found, 597);
@@ -514,7 +515,7 @@ fn a_probe_that_a_kill_lost_is_asked_again_and_one_that_was_answered_is_not() {
         assert!(!frontier.push(probe()).unwrap());
         let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() else { panic!("a lease") };
         if answered {
-            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.done(*lease, Duration::ZERO, Instant::now());
         }
         frontier.commit(b"").unwrap();
     }
@@ -556,11 +557,61 @@ fn of_many_hosts_few_urls_each_are_held_in_memory_and_none_is_lost() {
     assert!(held <= HEADS + hosts, "{held} of {} in memory", hosts * urls);
     let mut handed_out = 0;
     while let Next::Lease(lease) = frontier.next(Instant::now()).unwrap() {
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.done(*lease, Duration::ZERO, Instant::now());
         handed_out += 1;
         if handed_out % 10_000 == 0 {
             frontier.commit(b"").unwrap();
         }
     }
     assert_eq!(handed_out, hosts * urls);
+}
+
+#[test]
+fn each_way_to_end_a_lease_frees_its_host_once() {
+    let wait = Duration::ZERO;
+    let ends = [
+        End::Done,
+        End::PutBack { wait },
+        End::Retry { wait, failure: false },
+        End::Defer { fault: Fault::None },
+    ];
+    let answers = [None, Some(HostAnswer::Answered { took: wait }), Some(HostAnswer::Unasked)];
+    for (end, answer) in ends.iter().flat_map(|end| answers.map(|answer| (*end, answer))) {
+        let folder = tempfile::tempdir().unwrap();
+        let frontier = open(folder.path(), 0);
+        frontier.push(entry("http://a.example/1")).unwrap();
+        let mut first = lease(&frontier, Instant::now()).unwrap();
+        let leases = frontier.leases().unwrap();
+        assert_eq!((leases.open(), leases.lost()), (1, 0));
+        if let Some(answer) = answer {
+            frontier.free(&mut first, answer, Instant::now());
+            // It is free, and stays so.
+            frontier.free(&mut first, answer, Instant::now());
+        }
+        frontier.push(entry("http://a.example/2")).unwrap();
+        frontier.end(first, end, Instant::now());
+        assert_eq!((leases.open(), leases.lost()), (0, 0), "{end:?} {answer:?}");
+        assert_eq!(frontier.host("a.example").unwrap().in_flight, 0, "{end:?} {answer:?}");
+        let left = match end {
+            End::Done | End::Defer { .. } => 1,
+            End::PutBack { .. } | End::Retry { .. } => 2,
+        };
+        let mut next = Vec::new();
+        while let Some(lease) = lease(&frontier, Instant::now() + Duration::from_secs(1)) {
+            next.push(lease.entry.url.path().to_owned());
+            frontier.done(lease, Duration::ZERO, Instant::now());
+        }
+        assert_eq!(next.len(), left, "{end:?} {answer:?}");
+        let queued = u64::from(matches!(end, End::Defer { .. }));
+        assert_eq!(frontier.counts(), Counts { known: 2, queued, deferred: queued });
+    }
+}
+
+#[test]
+fn a_lease_dropped_without_an_end_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = open(folder.path(), 0);
+    frontier.push(entry("http://a.example/1")).unwrap();
+    drop(lease(&frontier, Instant::now()));
+    assert_eq!(frontier.leases().map(LeaseCounts::lost), Some(1));
 }

@@ -12,13 +12,15 @@ mod error;
 mod frontier;
 mod guard;
 mod host;
+mod lease;
 mod read_only;
 mod seen;
 
 pub use address::network;
 pub use bounds::Pushed;
 pub use disk_frontier::DiskFrontier;
-pub use entry::{Counts, Entry, EntryKind, HostState, Lease, Next, Options};
+pub use entry::{Counts, Entry, EntryKind, HostState, Options};
 pub use error::{Error, Result};
-pub use frontier::{CLOSED_COUNTS, Fault, Frontier};
+pub use frontier::Frontier;
 pub use guard::is_guarded;
+pub use lease::{CLOSED_COUNTS, End, Fault, HostAnswer, Lease, LeaseCounts, Next};

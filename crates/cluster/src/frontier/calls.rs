@@ -64,7 +64,7 @@ pub(super) struct Taken {
     pub(super) wait: Option<Duration>,
     pub(super) leases: Vec<Ahead>,
     /// What cannot be read as a URL is set aside: given back it would come again for ever.
-    pub(super) unreadable: Vec<End>,
+    pub(super) unreadable: Vec<Notice>,
 }
 
 /// A URL on its way into the queues.
@@ -76,9 +76,9 @@ pub(super) struct Push {
     pub(super) entry: Vec<u8>,
 }
 
-/// What becomes of a lease.
+/// What the cluster is told about a lease.
 #[derive(Clone, Debug)]
-pub(super) struct End {
+pub(super) struct Notice {
     what: &'static str,
     sequence: u64,
     wait: Duration,
@@ -92,7 +92,7 @@ pub(super) enum Ended {
     HostDown,
 }
 
-impl End {
+impl Notice {
     const fn new(what: &'static str, sequence: u64, wait: Duration, failure: bool) -> Self {
         Self { what, sequence, wait, failure, again: String::new() }
     }
@@ -246,11 +246,11 @@ fn read_part(part: u64, answer: &Value, taken: Instant) -> Taken {
         let entry = entry.and_then(|(attempts, entry)| Some((*attempts, Entry::decode(entry)?)));
         let host = bytes(host).map(String::from_utf8_lossy);
         let (Some((attempts, entry)), Some(host)) = (entry, host) else {
-            found.unreadable.push(End::unreadable(sequence));
+            found.unreadable.push(Notice::unreadable(sequence));
             continue;
         };
-        let lease =
-            Lease { entry, host: host.into_owned(), attempts, has_address: false, sequence };
+        let mut lease = Lease::new(entry, host.into_owned(), sequence);
+        lease.attempts = attempts;
         let pause = number(pause).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0);
         found.leases.push(Ahead { lease, pause: Duration::from_millis(pause), taken });
     }
@@ -258,7 +258,7 @@ fn read_part(part: u64, answer: &Value, taken: Instant) -> Taken {
 }
 
 /// Ends leases, all parts at once; the answers are in the order of `ends`.
-pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<Vec<Ended>> {
+pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[Notice]) -> Result<Vec<Ended>> {
     if ends.is_empty() {
         return Ok(Vec::new());
     }
@@ -276,7 +276,7 @@ pub(super) fn end(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<
 }
 
 /// The same for who leaves and does not wait for a cluster that is away: then they expire.
-pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[End]) -> Result<()> {
+pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[Notice]) -> Result<()> {
     if ends.is_empty() {
         return Ok(());
     }
@@ -285,7 +285,7 @@ pub(super) fn end_leaving(cluster: &Cluster, options: &Options, ends: &[End]) ->
 }
 
 /// Which of them lie in each part.
-fn parts_of(ends: &[End]) -> BTreeMap<u64, Vec<usize>> {
+fn parts_of(ends: &[Notice]) -> BTreeMap<u64, Vec<usize>> {
     let mut parts: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (at, end) in ends.iter().enumerate() {
         parts.entry(end.part()).or_default().push(at);
@@ -296,7 +296,7 @@ fn parts_of(ends: &[End]) -> BTreeMap<u64, Vec<usize>> {
 fn ending(
     cluster: &Cluster,
     options: &Options,
-    ends: &[End],
+    ends: &[Notice],
     parts: &BTreeMap<u64, Vec<usize>>,
 ) -> ClusterPipeline {
     let mut pipe = ClusterPipeline::new();

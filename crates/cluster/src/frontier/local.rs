@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hapax_frontier::{Counts, Lease};
 use hapax_url::UrlKey;
 
-use super::calls::{Ahead, End, Push};
+use super::calls::{Ahead, Notice, Push};
 use crate::error::Error;
 
 /// URLs met lately, two generations of this size: most links are met again and again.
@@ -23,9 +23,9 @@ pub(super) struct Local {
     pub(super) orphans: bool,
     /// On the way to the cluster.
     pub(super) pushes: Vec<Push>,
-    pub(super) ends: Vec<End>,
+    pub(super) ends: Vec<Notice>,
     /// Finished here; told when their pages are durable.
-    pub(super) finished: Vec<End>,
+    pub(super) finished: Vec<Notice>,
     pub(super) notes: Vec<(String, &'static str, Vec<u8>)>,
     pub(super) address_taken: HashSet<u64>,
     /// As the cluster said last.
@@ -70,14 +70,14 @@ impl Local {
     }
 
     /// The cluster has answered: what ended by that is nobody's here any more.
-    pub(super) fn arrived(&mut self, ends: &[End]) {
+    pub(super) fn arrived(&mut self, ends: &[Notice]) {
         for end in ends.iter().filter(|end| end.is_last()) {
             self.held.remove(&end.sequence());
         }
     }
 
     /// The same of the first of those that are finished.
-    pub(super) fn committed(&mut self, finished: &[End]) {
+    pub(super) fn committed(&mut self, finished: &[Notice]) {
         self.arrived(finished);
         self.finished.drain(..finished.len().min(self.finished.len()));
     }
@@ -87,17 +87,17 @@ impl Local {
     pub(super) fn give_back_stale(&mut self, now: Instant) {
         let stale = |ahead: &Ahead| now.saturating_duration_since(ahead.taken) > STALE;
         let old = self.ready.iter().rev().filter(|ahead| stale(ahead));
-        self.ends.extend(old.map(|ahead| End::back_unseen(ahead.lease.sequence)));
+        self.ends.extend(old.map(|ahead| Notice::back_unseen(ahead.lease.sequence)));
         self.ready.retain(|ahead| !stale(ahead));
     }
 
     /// The end of all that is held here.
-    pub(super) fn leave(&mut self) -> Vec<End> {
+    pub(super) fn leave(&mut self) -> Vec<Notice> {
         let mut ends = std::mem::take(&mut self.ends);
         self.arrived(&ends);
         let mut held: Vec<u64> = self.held.drain().collect();
         held.sort_unstable_by(|a, b| b.cmp(a));
-        ends.extend(held.into_iter().map(End::back_unseen));
+        ends.extend(held.into_iter().map(Notice::back_unseen));
         ends
     }
 
@@ -176,8 +176,7 @@ mod tests {
     fn ahead(sequence: u64, taken: Instant) -> Ahead {
         let url = Url::parse(&format!("http://a.example/{sequence}")).unwrap();
         let entry = Entry::page(url, 0);
-        let host = "a.example".to_owned();
-        let lease = Lease { entry, host, attempts: 0, has_address: false, sequence };
+        let lease = Lease::new(entry, "a.example".to_owned(), sequence);
         Ahead { lease, pause: Duration::ZERO, taken }
     }
 
@@ -189,20 +188,20 @@ mod tests {
             local.ready.push_back(ahead(sequence, now));
         }
         let finished = local.hand_out(now).unwrap();
-        local.finished.push(End::finish(&finished));
-        let freed = End::free(&local.hand_out(now).unwrap(), Duration::ZERO);
+        local.finished.push(Notice::finish(&finished));
+        let freed = Notice::free(&local.hand_out(now).unwrap(), Duration::ZERO);
         local.arrived(std::slice::from_ref(&freed));
         local.give_back_stale(now + STALE * 2);
         assert!(local.ready.is_empty());
         let ends = std::mem::take(&mut local.ends);
-        let back: Vec<u64> = ends.iter().map(End::sequence).collect();
+        let back: Vec<u64> = ends.iter().map(Notice::sequence).collect();
         assert_eq!(back, [4, 3], "each goes to the head");
         assert_eq!(local.held.len(), 4, "on their way, and waiting for a commit");
         local.arrived(&ends);
         let finished = local.finished.clone();
         local.committed(&finished);
         assert_eq!((local.leases(), local.finished.len()), (vec![2], 0), "still worked on");
-        let left: Vec<u64> = local.leave().iter().map(End::sequence).collect();
+        let left: Vec<u64> = local.leave().iter().map(Notice::sequence).collect();
         assert_eq!((left, local.held.len()), (vec![2], 0));
     }
 }

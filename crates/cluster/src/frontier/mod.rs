@@ -13,13 +13,14 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hapax_frontier::{
-    Counts, Entry, EntryKind, Fault, Frontier, HostState, Lease, Next, Options, Result, network,
+    Counts, End, Entry, EntryKind, Fault, Frontier, HostAnswer, HostState, Lease, LeaseCounts,
+    Next, Options, Result, network,
 };
 use hapax_url::{host_key, url_key};
 use redis::cluster::ClusterPipeline;
 use url::Url;
 
-use self::calls::{End, Ended, Mode, Push};
+use self::calls::{Ended, Mode, Notice, Push};
 use self::local::Local;
 use crate::Cluster;
 use crate::keys::{bytes, part_of};
@@ -43,6 +44,7 @@ const IDLE_TIMES: u32 = 2;
 pub struct ClusterFrontier {
     shared: Arc<Shared>,
     pump: Option<std::thread::JoinHandle<()>>,
+    leases: Arc<LeaseCounts>,
 }
 
 /// What callers and pump share.
@@ -120,7 +122,7 @@ impl ClusterFrontier {
         };
         let path = folder.to_owned();
         let pump = thread.map_err(|source| hapax_frontier::Error::Io { path, source })?;
-        Ok(Self { shared, pump: Some(pump) })
+        Ok(Self { shared, pump: Some(pump), leases: Arc::default() })
     }
 
     fn local(&self) -> MutexGuard<'_, Local> {
@@ -139,13 +141,13 @@ impl ClusterFrontier {
         Ok(new)
     }
 
-    fn end(&self, end: End) {
-        self.local().ends.push(end);
+    fn send(&self, notice: Notice) {
+        self.local().ends.push(notice);
         self.shared.work.notify_one();
     }
 
     /// For what must know whether the host is given up by it.
-    fn end_now(&self, end: End) -> bool {
+    fn send_now(&self, end: Notice) -> bool {
         let done =
             calls::end(&self.shared.cluster, &self.shared.options, std::slice::from_ref(&end));
         match done {
@@ -243,7 +245,7 @@ impl Frontier for ClusterFrontier {
         }
         if let Some(lease) = local.hand_out(now) {
             self.shared.work.notify_one();
-            return Ok(Next::Lease(Box::new(lease)));
+            return Ok(Next::Lease(Box::new(lease.hand_out(&self.leases))));
         }
         let counts = local.counts();
         if local.idle >= IDLE_TIMES && counts.queued <= counts.deferred {
@@ -272,44 +274,62 @@ impl Frontier for ClusterFrontier {
         false
     }
 
-    fn put_back(&self, lease: Lease, wait: Duration, _now: Instant) {
-        let taken = self.local().address_taken.remove(&lease.sequence);
-        let wait = if taken { wait.max(self.shared.options.address_delay) } else { wait };
-        self.end(End::back(&lease, wait, false, false));
-    }
-
-    fn free(&self, lease: &Lease, took: Duration, _now: Instant) {
-        let options = &self.shared.options;
-        let wait = if options.delay.is_zero() {
-            Duration::ZERO
-        } else {
-            options.delay.max((took * 2).min(options.max_delay))
-        };
-        self.end(End::free(lease, wait));
-    }
-
-    fn free_unasked(&self, lease: &Lease, _now: Instant) {
-        self.local().unasked(lease);
-        self.end(End::free_unasked(lease));
-    }
-
-    fn free_failed(&self, lease: &Lease, _now: Instant) -> bool {
-        self.end_now(End::free_failed(lease, self.shared.options.delay))
-    }
-
-    fn finish(&self, lease: &Lease) {
-        self.local().finished.push(End::finish(lease));
-    }
-
-    fn retry(&self, lease: Lease, wait: Duration, failure: bool, _now: Instant) -> bool {
-        self.end_now(End::back(&lease, wait, failure, true))
-    }
-
-    fn defer(&self, lease: &Lease, fault: Fault, _now: Instant) -> bool {
-        if fault == Fault::Unasked {
-            self.local().unasked(lease);
+    fn free(&self, lease: &mut Lease, answer: HostAnswer, _now: Instant) -> bool {
+        if !lease.free_host() {
+            return false;
         }
-        self.end_now(End::defer(lease, fault))
+        match answer {
+            HostAnswer::Answered { took } => {
+                let options = &self.shared.options;
+                let wait = if options.delay.is_zero() {
+                    Duration::ZERO
+                } else {
+                    options.delay.max((took * 2).min(options.max_delay))
+                };
+                self.send(Notice::free(lease, wait));
+                false
+            }
+            HostAnswer::Failed => {
+                self.send_now(Notice::free_failed(lease, self.shared.options.delay))
+            }
+            HostAnswer::Unasked => {
+                self.local().unasked(lease);
+                self.send(Notice::free_unasked(lease));
+                false
+            }
+        }
+    }
+
+    fn end(&self, mut lease: Lease, end: End, now: Instant) -> bool {
+        let given_up = match end {
+            End::Done => {
+                let answer = HostAnswer::Answered { took: Duration::ZERO };
+                let given_up = self.free(&mut lease, answer, now);
+                self.local().finished.push(Notice::finish(&lease));
+                given_up
+            }
+            End::PutBack { wait } => {
+                let taken = self.local().address_taken.remove(&lease.sequence);
+                let wait = if taken { wait.max(self.shared.options.address_delay) } else { wait };
+                self.send(Notice::back(&lease, wait, false, false));
+                false
+            }
+            End::Retry { wait, failure } => {
+                self.send_now(Notice::back(&lease, wait, failure, true))
+            }
+            End::Defer { fault } => {
+                if fault == Fault::Unasked {
+                    self.local().unasked(&lease);
+                }
+                self.send_now(Notice::defer(&lease, fault))
+            }
+        };
+        lease.close();
+        given_up
+    }
+
+    fn leases(&self) -> Option<&LeaseCounts> {
+        Some(&self.leases)
     }
 
     fn set_delay(&self, host: &str, delay: Duration) {

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::calls::End;
+use super::calls::Notice;
 use super::{Shared, calls, look};
 use crate::error::Result;
 use crate::keys::HOST_PARTS;
@@ -106,7 +106,7 @@ fn take(shared: &Shared, due: &mut [Instant]) -> Result<()> {
     let mut local = shared.local();
     for ((part, age), found) in parts.into_iter().zip(found) {
         let full = !found.leases.is_empty();
-        local.held.extend(found.unreadable.iter().map(End::sequence));
+        local.held.extend(found.unreadable.iter().map(Notice::sequence));
         local.ends.extend(found.unreadable);
         for ahead in found.leases {
             local.held.insert(ahead.lease.sequence);

@@ -68,7 +68,7 @@ fn fetch_all(
                                 .entry(host)
                                 .or_default()
                                 .push((from, Instant::now()));
-                            frontier.done(&lease, Duration::ZERO, Instant::now());
+                            frontier.done(*lease, Duration::ZERO, Instant::now());
                             *fetched.lock().unwrap() += 1;
                             since_commit += 1;
                         }
@@ -164,7 +164,7 @@ fn a_worker_that_begins_again_has_its_leases_back_at_once() {
     let (_a, first) = open(&address, &name, "one", 0, 1);
     first.push(page("http://a.example/1")).unwrap();
     first.commit(b"kept").unwrap();
-    suite::within(&first, Duration::from_secs(5)).unwrap();
+    let _ = suite::within(&first, Duration::from_secs(5)).unwrap();
     std::mem::forget(first.dies());
     let (_b, again) = open(&address, &name, "one", 0, 1);
     assert!(suite::within(&again, Duration::from_millis(1000)).is_some());

@@ -20,7 +20,7 @@ fn what_is_finished_is_held_until_it_is_committed() {
     first.push(page("http://a.example/1")).unwrap();
     first.commit(b"").unwrap();
     let lease = suite::within(&first, Duration::from_secs(5)).unwrap();
-    first.done(&lease, Duration::ZERO, Instant::now());
+    first.done(lease, Duration::ZERO, Instant::now());
     let (_b, second) = open(&address, &name, "two", 0, 1);
     // Twice as long as a lease that is not renewed.
     assert!(suite::within(&second, Duration::from_secs(5)).is_none(), "its page is not durable");
@@ -60,7 +60,7 @@ fn what_cannot_be_read_as_a_url_waits_and_the_rest_goes_on() {
         frontier.push(page(url)).unwrap();
         frontier.commit(b"").unwrap();
         let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        frontier.done(lease, Duration::ZERO, Instant::now());
         frontier.commit(b"").unwrap();
     };
     fetch("http://a.example/1");
@@ -101,7 +101,7 @@ fn the_hosts_of_another_worker_are_passed_over_however_many_they_are() {
         frontier.commit(b"").unwrap();
         if url.ends_with('1') {
             let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
-            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.done(lease, Duration::ZERO, Instant::now());
             frontier.commit(b"").unwrap();
             let host = hapax_url::host_key(&Url::parse(url).unwrap());
             let state = format!("h:{host}");
@@ -127,11 +127,12 @@ fn what_is_queued_is_not_queued_a_second_time() {
     for _ in 0..2 {
         let lease = suite::within(&frontier, Duration::from_secs(5)).unwrap();
         assert!(!frontier.push_again(lease.entry.clone()).unwrap(), "it is under way");
-        frontier.done(&lease, Duration::ZERO, Instant::now());
+        let entry = lease.entry.clone();
+        frontier.done(lease, Duration::ZERO, Instant::now());
         frontier.commit(b"").unwrap();
         assert_eq!(frontier.counts().queued, 0);
-        assert!(frontier.push_again(lease.entry.clone()).unwrap());
-        assert!(!frontier.push_again(lease.entry).unwrap());
+        assert!(frontier.push_again(entry.clone()).unwrap());
+        assert!(!frontier.push_again(entry).unwrap());
     }
     assert!(frontier.push_again(page("http://a.example/2")).unwrap(), "never seen");
     assert!(!frontier.push(page("http://a.example/2")).unwrap());

@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{Digests, Extent, LogCounts, Rows, SkipReason, Skipped, TextCache, url_of_key};
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
-use hapax_frontier::{Frontier, Lease};
+use hapax_frontier::{End, Frontier, Lease};
 use hapax_url::{host_key, url_key};
 use hapax_warc::{Location, format_time};
 
@@ -107,7 +107,7 @@ impl Committer {
         &self.store
     }
 
-    /// Decides about a page, and indexes or logs it. The lease, if there is one, is finished.
+    /// Decides about a page, and indexes or logs it.
     pub(crate) fn page(&mut self, page: &PageWork) -> Result<Outcome> {
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
@@ -121,7 +121,6 @@ impl Committer {
                     self.remember_named(page, known);
                 }
                 self.tell_known(known)?;
-                self.finish(page.lease.as_ref());
                 return Ok(Outcome::Known);
             }
             self.supersede(known, url)?;
@@ -171,10 +170,11 @@ impl Committer {
                 Outcome::Duplicate(best)
             }
         };
-        if let Some(lease) = &page.lease {
-            self.stats.host_page(&lease.host);
+        if page.depth.is_some() {
+            let host = host_key(&page.url);
+            self.stats.host_page(&host);
             if matches!(outcome, Outcome::Duplicate(_)) {
-                self.stats.host_discarded(&lease.host);
+                self.stats.host_discarded(&host);
             }
             self.remember_validators(page, &outcome);
         }
@@ -185,7 +185,6 @@ impl Committer {
                 counts.discarded_bytes += bytes;
             }
         });
-        self.finish(page.lease.as_ref());
         Ok(outcome)
     }
 
@@ -235,14 +234,14 @@ impl Committer {
 
     /// A page that was fetched and must not be used: counted, not kept.
     pub(crate) fn unused(&mut self, page: &PageWork) {
-        self.count_unused(page.lease.as_ref(), page.response.raw.len() as u64);
-        self.finish(page.lease.as_ref());
+        let host = page.depth.map(|_| host_key(&page.url));
+        self.count_unused(host.as_deref(), page.response.raw.len() as u64);
     }
 
     /// Counts a response with a body that is not used.
-    pub(super) fn count_unused(&self, lease: Option<&Lease>, bytes: u64) {
-        if let Some(lease) = lease {
-            self.stats.host_page(&lease.host);
+    pub(super) fn count_unused(&self, host: Option<&str>, bytes: u64) {
+        if let Some(host) = host {
+            self.stats.host_page(host);
         }
         self.stats.update(|counts| {
             counts.fetched += 1;
@@ -250,14 +249,19 @@ impl Committer {
         });
     }
 
-    /// A lease has come to its end.
-    pub(crate) fn finish(&mut self, lease: Option<&Lease>) {
-        if let (Some(frontier), Some(lease)) = (&self.frontier, lease) {
-            frontier.finish(lease);
+    /// Ends a lease. Returns whether its host is given up by it.
+    pub(crate) fn end(&mut self, lease: Lease, end: End) -> bool {
+        if end == End::Done {
+            if let Some(received) = &self.received {
+                received.finish(&lease.entry);
+            }
+            self.count_in_group();
         }
-        if let (Some(received), Some(lease)) = (&self.received, lease) {
-            received.finish(&lease.entry);
-        }
+        self.frontier.as_ref().is_some_and(|frontier| frontier.end(lease, end, Instant::now()))
+    }
+
+    /// Counts a page or another ended lease into the group.
+    pub(crate) const fn count_in_group(&mut self) {
         self.group.pages += 1;
     }
 

@@ -1,10 +1,10 @@
 //! Claims of feeds on the commit thread: follows, samples and withdraws them.
 
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hapax_data::{Context, SkipReason, Skipped};
-use hapax_frontier::{Entry, Lease};
+use hapax_frontier::{End, Entry, HostAnswer, Lease};
 use hapax_url::host_key;
 use hapax_warc::format_time;
 use url::Url;
@@ -79,16 +79,13 @@ impl Writer {
     }
 
     /// The same of a URL that was queued before, such as a seed.
-    pub(crate) fn claimed(&mut self, lease: Lease, claim: &Claim) -> Result<()> {
+    pub(crate) fn claimed(&mut self, lease: &mut Lease, claim: &Claim) -> Result<End> {
         let (url, depth) = (lease.entry.url.clone(), lease.entry.depth);
-        let now = std::time::Instant::now();
-        if self.follow_claim(&url, depth, claim)? {
-            self.frontier.free_unasked(&lease, now);
-            self.committer.finish(Some(&lease));
-        } else {
-            self.frontier.put_back(lease, Duration::ZERO, now);
+        if !self.follow_claim(&url, depth, claim)? {
+            return Ok(End::PutBack { wait: Duration::ZERO });
         }
-        Ok(())
+        self.frontier.free(lease, HostAnswer::Unasked, Instant::now());
+        Ok(End::Done)
     }
 
     /// Whether a URL that nobody met before is left out by a feed.

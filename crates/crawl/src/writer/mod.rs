@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::Result;
 use hapax_data::SkipReason;
-use hapax_frontier::{Entry, EntryKind, Frontier};
+use hapax_frontier::{End, Entry, EntryKind, Frontier, Lease, LeaseCounts};
 use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
@@ -24,7 +24,7 @@ use crate::commit::{Committer, Outcome};
 use crate::control::Control;
 use crate::dropped_links::{Dropped, Source};
 use crate::feeds::{Feeds, OpenClaims};
-use crate::message::Message;
+use crate::message::{LeaseResult, Message};
 use crate::missing::MissingPages;
 use crate::page::PageWork;
 use crate::patterns::{MIN_HOST_PAGES, Patterns};
@@ -72,37 +72,36 @@ const PROBE_AFTER: u64 = 10;
 /// A page that leads on has so many words at most; one of more is a page.
 const STUB_WORDS: u32 = 50;
 
-/// Whether a page was asked for and something else came than a failure.
-fn is_answer(message: &Message) -> bool {
-    let lease = match message {
-        Message::Page(page) => page.lease.as_ref(),
-        Message::Unread { lease, .. }
-        | Message::Redirect { lease, .. }
-        | Message::Gone { lease, .. }
-        | Message::Unchanged { lease, .. }
-        | Message::Skip {
-            lease,
-            reason:
-                SkipReason::Http4xx
+/// Returns whether a page was requested and the server answered.
+fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
+    let answered = match result {
+        LeaseResult::Page(_)
+        | LeaseResult::Unread { .. }
+        | LeaseResult::Redirect { .. }
+        | LeaseResult::Gone { .. }
+        | LeaseResult::Unchanged { .. } => true,
+        LeaseResult::Skip { reason, .. } => matches!(
+            reason,
+            SkipReason::Http4xx
                 | SkipReason::HttpOther
                 | SkipReason::TooLarge
                 | SkipReason::Bomb
-                | SkipReason::Encoding,
-            ..
-        } => Some(lease),
-        _ => None,
+                | SkipReason::Encoding
+        ),
+        _ => false,
     };
-    lease.is_some_and(|lease| lease.entry.kind == EntryKind::Page)
+    answered && lease.entry.kind == EntryKind::Page
 }
 
-/// The URL that was asked for, if a page came or the known one still stands.
-fn page_of(message: &Message) -> Option<&Url> {
-    let lease = match message {
-        Message::Page(page) => page.lease.as_ref()?,
-        Message::Unread { lease, bytes: Some(_), .. } | Message::Unchanged { lease, .. } => lease,
-        _ => return None,
-    };
-    (lease.entry.kind == EntryKind::Page).then_some(&lease.entry.url)
+/// Returns whether a page came, or the known one is unchanged.
+fn is_page(lease: &Lease, result: &LeaseResult) -> bool {
+    let came = matches!(
+        result,
+        LeaseResult::Page(_)
+            | LeaseResult::Unread { bytes: Some(_), .. }
+            | LeaseResult::Unchanged { .. }
+    );
+    came && lease.entry.kind == EntryKind::Page
 }
 
 /// Tells the scheduler when the commit thread has panicked: nothing more can be stored.
@@ -156,6 +155,9 @@ impl Writer {
                 |()| {
                     self.committer.apply_spool()?;
                     self.log_dropped()?;
+                    let lost = self.frontier.leases().map_or(0, LeaseCounts::lost);
+                    let aborted = control.aborted.load(Relaxed);
+                    debug_assert!(lost <= aborted, "{lost} leases were dropped without an end");
                     let counts = self.frontier.counts();
                     let finished = counts.queued == counts.deferred;
                     self.committer.commit(finished)?;
@@ -200,7 +202,12 @@ impl Writer {
             for message in self.together(message, inbox)? {
                 // In front of what its lease came to.
                 let ends_lease = !matches!(message, Message::SitemapElsewhere(_));
-                self.take(message)?;
+                match message {
+                    Message::Ended { lease, result } => self.ended(lease, result)?,
+                    Message::Returned { down: Some(url) } => self.host_down(&url)?,
+                    Message::Returned { down: None } => {}
+                    Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default())?,
+                }
                 self.control.active.fetch_sub(u64::from(ends_lease), Relaxed);
             }
             self.committer.drop_ahead()?;
@@ -230,8 +237,7 @@ impl Writer {
         }
         let mut pages = Vec::new();
         for message in &messages {
-            if let Message::Page(page) = message
-                && let Some(lease) = page.lease.as_ref()
+            if let Message::Ended { lease, result: LeaseResult::Page(page) } = message
                 && lease.entry.kind == EntryKind::Page
                 && !self.links_only
                 && !page.document.robots.noindex
@@ -275,48 +281,55 @@ impl Writer {
         Ok(idle)
     }
 
-    fn take(&mut self, message: Message) -> Result<()> {
-        if is_answer(&message) {
+    /// Handles the result of a lease, and ends it.
+    fn ended(&mut self, mut lease: Lease, result: LeaseResult) -> Result<()> {
+        if is_answer(&lease, &result) {
             self.stats.reached.fetch_add(1, Relaxed);
         }
-        if page_of(&message).is_some_and(|url| self.seeds.contains(url)) {
+        if is_page(&lease, &result) && self.seeds.contains(&lease.entry.url) {
             self.committer.run.seed_fetched = Some(true);
         }
-        match message {
-            Message::Again { down } => down.map_or(Ok(()), |url| self.host_down(&url)),
-            Message::Quiet { lease } => self.quiet(&lease),
-            Message::Skip { lease, reason, detail } => self.skipped(&lease, reason, detail),
-            Message::Unread { lease, why, bytes } => self.unread(&lease, &why, bytes),
-            Message::Defer { lease, reason, detail, fault } => {
-                self.deferred(&lease, reason, &detail, fault)
+        let end = self.handle(&mut lease, result)?;
+        let url = lease.entry.url.clone();
+        match self.committer.end(lease, end) {
+            true => self.host_down(&url),
+            false => Ok(()),
+        }
+    }
+
+    fn handle(&mut self, lease: &mut Lease, result: LeaseResult) -> Result<End> {
+        match result {
+            LeaseResult::Quiet => Ok(End::Done),
+            LeaseResult::Skip { reason, detail } => self.skipped(lease, reason, detail),
+            LeaseResult::Unread { why, bytes } => self.unread(lease, &why, bytes),
+            LeaseResult::Defer { reason, detail, fault } => {
+                self.deferred(lease, reason, &detail, fault)
             }
-            Message::Redirect { lease, target, moved } => match lease.entry.kind {
+            LeaseResult::Redirect { target, moved } => match lease.entry.kind {
                 // It leads somewhere all the same: nothing is learnt.
-                EntryKind::Probe => self.quiet(&lease),
+                EntryKind::Probe => Ok(End::Done),
                 EntryKind::Sitemap => {
                     self.sitemap_moved(&lease.entry, &target)?;
-                    self.quiet(&lease)
+                    Ok(End::Done)
                 }
-                EntryKind::Page => self.redirected(&lease, &target, moved),
+                EntryKind::Page => self.redirected(lease, &target, moved),
             },
-            Message::Gone { lease, status } => self.gone(&lease, status),
-            Message::Clean { lease, target } => self.clean(&lease, &target),
-            Message::Sitemap { lease, sitemap, .. } => {
+            LeaseResult::Gone { status } => self.gone(lease, status),
+            LeaseResult::Clean { target } => self.clean(lease, &target),
+            LeaseResult::Sitemap { sitemap, .. } => {
                 self.sitemap(&lease.entry, sitemap)?;
-                self.quiet(&lease)
+                Ok(End::Done)
             }
-            Message::SitemapElsewhere(map) => self.sitemap_at(&map, Way::default()),
-            Message::Claimed { lease, claim } => self.claimed(lease, &claim),
-            Message::Unchanged { lease, response, time } => {
-                self.committer.unchanged(&lease, &response, time)
+            LeaseResult::Claimed { claim } => self.claimed(lease, &claim),
+            LeaseResult::Unchanged { response, time } => {
+                self.committer.unchanged(lease, &response, time)
             }
-            Message::Page(page) => {
-                let lease = page.lease.as_ref().map(|lease| (lease.host.clone(), lease.entry.kind));
-                self.page(*page)?;
-                if let Some((host, EntryKind::Page)) = lease {
-                    self.stats.release(&host);
+            LeaseResult::Page(page) => {
+                let end = self.page(lease, *page)?;
+                if lease.entry.kind == EntryKind::Page {
+                    self.stats.release(&lease.host);
                 }
-                Ok(())
+                Ok(end)
             }
         }
     }
@@ -328,18 +341,16 @@ impl Writer {
         self.committer.skip(host.as_str(), SkipReason::HostDown, detail)
     }
 
-    fn page(&mut self, page: PageWork) -> Result<()> {
-        let Some(lease) = page.lease.as_ref() else { return Ok(()) };
-        let entry = lease.entry.clone();
+    fn page(&mut self, lease: &Lease, page: PageWork) -> Result<End> {
+        let entry = &lease.entry;
         if entry.kind == EntryKind::Probe {
             self.missing.learn(&*self.frontier, &lease.host, &page);
-            self.committer.finish(Some(lease));
-            return Ok(());
+            return Ok(End::Done);
         }
         if self.committer.forgotten(&page.url, &lease.host) {
             self.committer.skip(page.url.as_str(), SkipReason::Forgotten, "")?;
             self.committer.unused(&page);
-            return Ok(());
+            return Ok(End::Done);
         }
         if let Some(target) = self.leads_on(&page).cloned() {
             // A stub that leads on at once is a redirect, whatever its status.
@@ -350,10 +361,9 @@ impl Writer {
             self.committer.skip(page.url.as_str(), SkipReason::Soft404, detail)?;
             self.committer.gone(page.url.as_str())?;
             self.committer.unused(&page);
-            return Ok(());
+            return Ok(End::Done);
         }
-        self.links_of(&page, &entry)?;
-        let host = lease.host.clone();
+        self.links_of(&page, entry)?;
         if self.links_only {
             self.committer.unused(&page);
         } else if page.document.robots.noindex {
@@ -374,13 +384,13 @@ impl Writer {
             self.patterns
                 .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
         }
-        if self.stats.host_pages(&host) >= PROBE_AFTER
+        if self.stats.host_pages(&lease.host) >= PROBE_AFTER
             && !self.links_only
-            && let Some(probe) = self.missing.probe(&page.url, &host)
+            && let Some(probe) = self.missing.probe(&page.url, &lease.host)
         {
             self.frontier.push(probe)?;
         }
-        Ok(())
+        Ok(End::Done)
     }
 
     /// Takes in the links of a page, and logs what of it was not read.

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use hapax_data::SkipReason;
-use hapax_frontier::{Entry, EntryKind, Lease};
+use hapax_frontier::{End, Entry, EntryKind, Lease};
 use hapax_url::{Rejected, normalize};
 use url::Url;
 
@@ -13,7 +13,7 @@ const MAX_SHOWN: usize = 200;
 
 impl Writer {
     /// A page that leads elsewhere, for good or not.
-    pub(crate) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<()> {
+    pub(crate) fn redirected(&mut self, lease: &Lease, target: &Url, moved: bool) -> Result<End> {
         let entry = &lease.entry;
         let to = match normalize(target, &self.rules.limits) {
             Err(Rejected::Scheme) => {
@@ -46,16 +46,16 @@ impl Writer {
             self.committer.gone(entry.url.as_str())?;
         }
         // As its page is called, if it is fetched.
-        self.committer.alias(lease, to.as_ref().unwrap_or(target))
+        self.committer.alias(lease, to.as_ref().unwrap_or(target))?;
+        Ok(End::Done)
     }
 
     /// A redirect that leads to no page; it may be another one at the next second look.
-    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<()> {
+    fn leads_back(&mut self, lease: &Lease, detail: &str) -> Result<End> {
         let url = lease.entry.url.as_str();
         self.committer.ask_again(url);
         self.committer.skip(url, SkipReason::Redirects, detail)?;
-        self.committer.finish(Some(lease));
-        Ok(())
+        Ok(End::Done)
     }
 
     /// Whether the target comes into the queue or has a page.

@@ -60,7 +60,7 @@ fn whatever_is_damaged_is_an_error_and_no_panic() {
         };
         let mut leases = 0;
         while let Ok(Next::Lease(lease)) = frontier.next(Instant::now()) {
-            frontier.done(&lease, Duration::ZERO, Instant::now());
+            frontier.done(*lease, Duration::ZERO, Instant::now());
             leases += 1;
             if leases > 100 {
                 break;

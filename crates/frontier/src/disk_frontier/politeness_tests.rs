@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 use crate::disk_frontier::tests::{entry, lease, open};
-use crate::{Counts, DiskFrontier, Fault, Frontier, Options};
+use crate::{Counts, DiskFrontier, End, Fault, Frontier, HostAnswer, Options};
 
 #[test]
 fn refusals_cost_no_delay_and_the_next_request_waits_for_the_last_real_one() {
@@ -19,24 +19,24 @@ fn refusals_cost_no_delay_and_the_next_request_waits_for_the_last_real_one() {
     let address = IpAddr::from([192, 0, 2, 1]);
     let first = lease(&frontier, start).unwrap();
     assert!(frontier.set_address(&first, address, start));
-    frontier.done(&first, Duration::ZERO, start);
+    frontier.done(first, Duration::ZERO, start);
     let other = lease(&frontier, start).unwrap();
     assert_eq!(other.host, "b.example");
     assert!(!frontier.set_address(&other, address, start), "the address was asked just now");
-    frontier.put_back(other, Duration::from_secs(600), start);
+    frontier.end(other, End::PutBack { wait: Duration::from_secs(600) }, start);
     // All but the last in one moment.
     let now = start + Duration::from_secs(1);
     for number in 1..1000 {
-        let refused = lease(&frontier, now).unwrap();
+        let mut refused = lease(&frontier, now).unwrap();
         assert_eq!(refused.entry.url.path(), format!("/{number}"));
-        frontier.free_unasked(&refused, now);
-        frontier.finish(&refused);
+        frontier.free(&mut refused, HostAnswer::Unasked, now);
+        frontier.end(refused, End::Done, Instant::now());
         if number % 200 == 0 {
             frontier.commit(b"").unwrap();
         }
     }
     let asked = lease(&frontier, now).unwrap();
-    frontier.done(&asked, Duration::ZERO, now);
+    frontier.done(asked, Duration::ZERO, now);
     assert_eq!(frontier.counts().queued, 11);
     frontier.push(entry("http://a.example/next")).unwrap();
     assert!(lease(&frontier, now + Duration::from_millis(999)).is_none(), "it was asked");
@@ -52,18 +52,18 @@ fn a_refusal_gives_nothing_back_that_another_lease_holds() {
         frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
     }
     let start = Instant::now() + Duration::from_millis(1);
-    let first = lease(&frontier, start).unwrap();
+    let mut first = lease(&frontier, start).unwrap();
     let second = lease(&frontier, start + Duration::from_secs(1)).unwrap();
-    frontier.free_unasked(&first, start + Duration::from_millis(1100));
+    frontier.free(&mut first, HostAnswer::Unasked, start + Duration::from_millis(1100));
     assert!(lease(&frontier, start + Duration::from_millis(1900)).is_none(), "the second's");
     // Deferred and not asked: the one after it need not wait either.
     let now = start + Duration::from_millis(1950);
-    assert!(!frontier.defer(&second, Fault::Unasked, now));
-    let third = lease(&frontier, now).unwrap();
+    assert!(!frontier.end(second, End::Defer { fault: Fault::Unasked }, now));
+    let mut third = lease(&frontier, now).unwrap();
     assert_eq!(third.entry.url.path(), "/2");
     // What is known of the delay since holds.
     frontier.set_delay("a.example", Duration::from_secs(5));
-    frontier.free_unasked(&third, now);
+    frontier.free(&mut third, HostAnswer::Unasked, now);
     assert!(lease(&frontier, now + Duration::from_secs(2)).is_none());
 }
 
@@ -85,14 +85,14 @@ fn failures_between_refusals_open_the_breaker_and_end_the_host() {
     let (mut failed, mut ends, mut turn) = (Vec::new(), false, 0);
     for step in 0..60_000 {
         let now = start + Duration::from_millis(step);
-        while let Some(lease) = lease(&frontier, now) {
+        while let Some(mut lease) = lease(&frontier, now) {
             turn += 1;
             if turn % 2 == 0 {
-                frontier.free_unasked(&lease, now);
-                frontier.finish(&lease);
+                frontier.free(&mut lease, HostAnswer::Unasked, now);
+                frontier.end(lease, End::Done, Instant::now());
             } else {
                 failed.push(step);
-                ends |= frontier.defer(&lease, Fault::Failure, now);
+                ends |= frontier.end(lease, End::Defer { fault: Fault::Failure }, now);
             }
         }
     }
@@ -129,15 +129,19 @@ fn hosts_of_a_dying_address_are_left_alone_together_and_each_has_a_try() {
             let is_good = lease.host == "good.example";
             let address = if is_good { elsewhere } else { dying(&lease.host) };
             if !lease.has_address && !frontier.set_address(&lease, address, now) {
-                frontier.put_back(lease, Duration::ZERO, now);
+                frontier.end(lease, End::PutBack { wait: Duration::ZERO }, now);
             } else if is_good {
                 good.push(step);
                 frontier.address_answered(&lease);
-                frontier.done(&lease, Duration::ZERO, now);
+                frontier.done(lease, Duration::ZERO, now);
             } else {
                 tries.push((step, lease.host.clone()));
                 frontier.address_silent(&lease, now, now);
-                frontier.retry(lease, Duration::from_millis(50), true, now);
+                frontier.end(
+                    lease,
+                    End::Retry { wait: Duration::from_millis(50), failure: true },
+                    now,
+                );
             }
         }
     }

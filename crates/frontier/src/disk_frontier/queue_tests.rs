@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::disk_frontier::heads::HEAD;
 use crate::disk_frontier::tests::{entry, lease};
-use crate::{Frontier, Lease, Next, Options};
+use crate::{End, Frontier, Lease, Next, Options};
 
 /// What is handed out, in order, with a commit after each `commit_each`.
 fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
@@ -13,8 +13,8 @@ fn drain(frontier: &DiskFrontier, commit_each: usize) -> Vec<Entry> {
             Next::Lease(lease) => {
                 let held = frontier.lock().hosts.iter().map(|host| host.held()).max();
                 assert!(held <= Some(HEAD + 40), "{held:?} of one host in memory");
-                frontier.done(&lease, Duration::ZERO, Instant::now());
-                all.push(lease.entry);
+                all.push(lease.entry.clone());
+                frontier.done(*lease, Duration::ZERO, Instant::now());
                 if all.len() % commit_each == 0 {
                     frontier.commit(b"").unwrap();
                 }
@@ -52,7 +52,7 @@ fn what_is_near_a_seed_or_has_changed_lately_comes_first_whenever_it_was_found()
     // Some are taken, and put back.
     let first = lease(&frontier, Instant::now()).unwrap();
     assert_eq!(first.entry.url.path(), "/11/0", "what is not in memory needs a commit");
-    frontier.put_back(first, Duration::ZERO, Instant::now());
+    frontier.end(first, End::PutBack { wait: Duration::ZERO }, Instant::now());
     frontier.commit(b"").unwrap();
     let from_disk = {
         drop(frontier);
@@ -109,7 +109,7 @@ fn long_urls_are_held_in_memory_up_to_so_many_bytes_and_none_is_lost() {
         let host: usize = lease.host[1..lease.host.find('.').unwrap()].parse().unwrap();
         assert!(lease.entry.url.path().ends_with(&format!("/{}", next[host])), "{lease:?}");
         next[host] += 1;
-        again.done(&lease, Duration::ZERO, Instant::now());
+        again.done(lease, Duration::ZERO, Instant::now());
         if count % 500 == 0 {
             assert!(held(&again) < most, "{}", held(&again));
             again.commit(b"").unwrap();
@@ -170,7 +170,7 @@ fn a_row_that_damage_left_unreadable_is_counted_once_however_often_it_is_read() 
     let order = |all: Vec<Entry>| -> Vec<u16> { all.iter().map(|entry| entry.depth).collect() };
     // Read, let go for what comes first, and read again.
     let lease = lease(&frontier, Instant::now()).unwrap();
-    frontier.done(&lease, Duration::ZERO, Instant::now());
+    frontier.done(lease, Duration::ZERO, Instant::now());
     [10, 1, 2].iter().for_each(|&depth| push(&frontier, depth));
     let depths = order(drain(&frontier, 100));
     assert!(depths.is_sorted() && depths.len() == 8 * HEAD - 2, "{}", depths.len());
@@ -319,14 +319,16 @@ fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
                 9 => frontier.commit(b"").unwrap(),
                 10 if !held.is_empty() => {
                     let lease: Lease = held.swap_remove(next(held.len() as u64) as usize);
-                    match next(3) {
-                        0 => frontier.put_back(lease, Duration::ZERO, now),
-                        1 => drop(frontier.retry(lease, Duration::ZERO, false, now)),
+                    let wait = Duration::ZERO;
+                    let end = match next(3) {
+                        0 => End::PutBack { wait },
+                        1 => End::Retry { wait, failure: false },
                         _ => {
-                            frontier.done(&lease, Duration::ZERO, now);
-                            assert!(done.insert(lease.entry.url), "twice");
+                            assert!(done.insert(lease.entry.url.clone()), "twice");
+                            End::Done
                         }
-                    }
+                    };
+                    frontier.end(lease, end, now);
                 }
                 11 if next(30) == 0 => {
                     // What is in flight comes again after the next open.
@@ -345,8 +347,8 @@ fn nothing_is_handed_out_twice_or_lost_whatever_comes_in_between() {
             }
         }
         for lease in held {
-            frontier.done(&lease, Duration::ZERO, Instant::now());
-            assert!(done.insert(lease.entry.url), "twice");
+            assert!(done.insert(lease.entry.url.clone()), "twice");
+            frontier.done(lease, Duration::ZERO, Instant::now());
         }
         for entry in drain(&frontier, 50) {
             assert!(done.insert(entry.url), "twice");
@@ -370,7 +372,7 @@ fn what_is_under_way_stays_so_when_memory_goes_to_what_comes_first() {
     };
     push(9);
     let [first, second, third] = [(); 3].map(|()| lease(&frontier, Instant::now()).unwrap());
-    frontier.put_back(first, Duration::ZERO, Instant::now());
+    frontier.end(first, End::PutBack { wait: Duration::ZERO }, Instant::now());
     push(2);
     frontier.commit(b"").unwrap();
     let all = drain(&frontier, 100);

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use hapax_frontier::{Entry, Fault, Frontier, Lease, Next, Options};
+use hapax_frontier::{End, Entry, Fault, Frontier, HostAnswer, Lease, Next, Options};
 use url::Url;
 
 /// Waited for at most.
@@ -33,7 +33,7 @@ fn next(frontier: &dyn Frontier) -> Lease {
     within(frontier, PATIENCE).expect("a lease within 10 s")
 }
 
-fn done(frontier: &dyn Frontier, lease: &Lease) {
+fn done(frontier: &dyn Frontier, lease: Lease) {
     frontier.done(lease, Duration::ZERO, Instant::now());
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn each_url_is_handed_out_once_in_order(frontier: &dyn Frontier) {
         let lease = next(frontier);
         assert_eq!((lease.entry.url.path(), lease.entry.depth), (&*format!("/{n}"), 3));
         assert_eq!((&*lease.host, lease.attempts), ("a.example", 0));
-        done(frontier, &lease);
+        done(frontier, lease);
     }
     frontier.commit(b"two").unwrap();
     assert!(idle(frontier));
@@ -91,7 +91,7 @@ pub(crate) fn a_host_is_asked_no_faster_than_its_delay(frontier: &dyn Frontier) 
                 now - last
             );
         }
-        done(frontier, &lease);
+        done(frontier, lease);
     }
     frontier.set_delay("slow.example", Duration::from_millis(700));
     frontier.push(page("http://slow.example/8")).unwrap();
@@ -99,8 +99,8 @@ pub(crate) fn a_host_is_asked_no_faster_than_its_delay(frontier: &dyn Frontier) 
     frontier.commit(b"").unwrap();
     let first = next(frontier);
     let began = Instant::now();
-    done(frontier, &first);
-    next(frontier);
+    done(frontier, first);
+    let _ = next(frontier);
     assert!(began.elapsed() >= Duration::from_millis(690), "{:?}", began.elapsed());
 }
 
@@ -110,17 +110,17 @@ pub(crate) fn no_more_requests_at_a_time_than_are_allowed(frontier: &dyn Frontie
         frontier.push(page(&format!("http://a.example/{n}"))).unwrap();
     }
     frontier.commit(b"").unwrap();
-    let (first, second) = (next(frontier), next(frontier));
+    let (mut first, second) = (next(frontier), next(frontier));
     assert!(within(frontier, Duration::from_millis(300)).is_none(), "a third");
-    frontier.free(&first, Duration::ZERO, Instant::now());
+    frontier.free(&mut first, HostAnswer::Answered { took: Duration::ZERO }, Instant::now());
     let third = next(frontier);
-    frontier.put_back(third, Duration::ZERO, Instant::now());
+    frontier.end(third, End::PutBack { wait: Duration::ZERO }, Instant::now());
     let third = next(frontier);
     assert_eq!((third.entry.url.path(), third.attempts), ("/2", 0), "put back to the head");
-    for lease in [&second, &third] {
+    for lease in [second, third] {
         done(frontier, lease);
     }
-    frontier.finish(&first);
+    frontier.end(first, End::Done, Instant::now());
     frontier.commit(b"").unwrap();
     assert_eq!(frontier.host("a.example").unwrap().queued, 2);
     assert_eq!(frontier.hosts().len(), 1);
@@ -133,20 +133,24 @@ pub(crate) fn a_refusal_costs_no_delay_and_forgives_no_failure(frontier: &dyn Fr
     }
     frontier.commit(b"").unwrap();
     let failed = next(frontier);
-    assert!(!frontier.defer(&failed, Fault::Failure, Instant::now()));
-    let refused = next(frontier);
+    assert!(!frontier.end(failed, End::Defer { fault: Fault::Failure }, Instant::now()));
+    let mut refused = next(frontier);
     let began = Instant::now();
-    frontier.free_unasked(&refused, Instant::now());
-    frontier.finish(&refused);
+    frontier.free(&mut refused, HostAnswer::Unasked, Instant::now());
+    frontier.end(refused, End::Done, Instant::now());
     for _ in 0..3 {
-        assert!(!frontier.defer(&next(frontier), Fault::Unasked, Instant::now()));
+        assert!(!frontier.end(
+            next(frontier),
+            End::Defer { fault: Fault::Unasked },
+            Instant::now()
+        ));
     }
     let asked = next(frontier);
     assert!(began.elapsed() < Duration::from_millis(450), "{:?}", began.elapsed());
     assert_eq!(frontier.host("a.example").unwrap().failures, 1);
     let began = Instant::now();
-    done(frontier, &asked);
-    next(frontier);
+    done(frontier, asked);
+    let _ = next(frontier);
     assert!(began.elapsed() >= Duration::from_millis(450), "{:?}", began.elapsed());
     assert_eq!(frontier.host("a.example").unwrap().failures, 0);
 }
@@ -162,14 +166,14 @@ pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &d
     let mut given_up = false;
     while let Some(lease) = within(frontier, Duration::from_secs(2)) {
         if lease.host.starts_with("live") {
-            done(frontier, &lease);
+            done(frontier, lease);
             continue;
         }
         tries += 1;
         let wait = Duration::from_millis(1);
         given_up = match lease.attempts {
-            0 | 1 => frontier.retry(lease, wait, true, Instant::now()),
-            _ => frontier.defer(&lease, Fault::Failure, Instant::now()),
+            0 | 1 => frontier.end(lease, End::Retry { wait, failure: true }, Instant::now()),
+            _ => frontier.end(lease, End::Defer { fault: Fault::Failure }, Instant::now()),
         };
         if given_up {
             break;
@@ -179,7 +183,7 @@ pub(crate) fn what_fails_is_tried_again_and_a_dead_host_is_given_up(frontier: &d
     assert_eq!(tries, Options::default().give_up_after, "of which each failed");
     if let Some(lease) = within(frontier, Duration::from_millis(300)) {
         assert!(lease.host.starts_with("live"));
-        done(frontier, &lease);
+        done(frontier, lease);
     }
     frontier.push(page("http://dead.example/late")).unwrap();
     frontier.commit(b"").unwrap();
@@ -197,10 +201,10 @@ pub(crate) fn who_wants_to_be_left_alone_three_times_is_given_up(frontier: &dyn 
     frontier.commit(b"").unwrap();
     let next = || within(frontier, Duration::from_secs(20)).unwrap();
     // One page that always says so ends nothing: another one is well.
-    assert!(!frontier.defer(&next(), Fault::Closed, Instant::now()));
-    done(frontier, &next());
+    assert!(!frontier.end(next(), End::Defer { fault: Fault::Closed }, Instant::now()));
+    done(frontier, next());
     for last in [false, false, true] {
-        assert_eq!(frontier.defer(&next(), Fault::Closed, Instant::now()), last);
+        assert_eq!(frontier.end(next(), End::Defer { fault: Fault::Closed }, Instant::now()), last);
     }
     assert!(within(frontier, Duration::from_millis(300)).is_none());
     frontier.commit(b"").unwrap();
@@ -210,7 +214,10 @@ pub(crate) fn who_wants_to_be_left_alone_three_times_is_given_up(frontier: &dyn 
     frontier.commit(b"").unwrap();
     let lease = within(frontier, Duration::from_secs(2)).unwrap();
     assert!(lease.host.starts_with("open"));
-    assert!(!frontier.defer(&lease, Fault::None, Instant::now()), "it says nothing of its host");
+    assert!(
+        !frontier.end(lease, End::Defer { fault: Fault::None }, Instant::now()),
+        "it says nothing of its host"
+    );
 }
 
 pub(crate) fn marks_refusals_and_notes_are_remembered(frontier: &dyn Frontier) {
@@ -242,7 +249,7 @@ pub(crate) fn marks_refusals_and_notes_are_remembered(frontier: &dyn Frontier) {
         .unwrap();
     assert_eq!(found, [("a.example".to_owned(), b"two\0\xFF".to_vec())]);
     let lease = next(frontier);
-    done(frontier, &lease);
+    done(frontier, lease);
     frontier.commit(b"").unwrap();
     assert!(frontier.push_again(page(refused.as_str())).unwrap());
     frontier.commit(b"").unwrap();
