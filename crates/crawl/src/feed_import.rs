@@ -11,7 +11,7 @@ use url::Url;
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::feeds::{CLAIM, TRUST, Trust, claim_note};
-use crate::rules::RunLimits;
+use crate::run_limits::RunLimits;
 use crate::stats::Stats;
 
 /// Claims per commit.

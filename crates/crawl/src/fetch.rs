@@ -1,5 +1,6 @@
 //! One lease: address, robots, request, extraction; the answer goes to the commit thread.
 
+use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,6 +13,8 @@ use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
 
+use super::admission::Admission;
+use super::admit::{Knowledge, Stage, admit};
 use super::answer::{Answer, is_failure};
 use super::backoff::backoff;
 use super::context::Shared;
@@ -21,7 +24,7 @@ use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
 use super::page::{PageWork, is_wanted};
 use super::robots::USUAL_SITEMAP;
-use super::rules::names_host;
+use super::rules::{Rules, names_host};
 use super::stats::Budget;
 use super::weight;
 use super::weight::ROOM_KIB;
@@ -118,17 +121,35 @@ fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: Strin
     Ok(LeaseResult::Skip { reason, detail })
 }
 
+/// What a task knows about a URL. Learnt patterns were asked when it was queued; feeds are asked after robots.txt.
+struct AtLease<'a>(&'a Shared);
+
+impl Knowledge for AtLease<'_> {
+    type Error = Infallible;
+
+    fn rules(&self) -> &Rules {
+        &self.0.taken
+    }
+
+    fn is_forgotten(&self, url: &Url, host: &str) -> bool {
+        self.0.forgotten.holds(url.as_str(), host)
+    }
+
+    fn pattern(&mut self, _: &Url, _: &str) -> Result<Option<String>, Infallible> {
+        Ok(None)
+    }
+
+    fn is_left_to_feed(&mut self, _: &Url, _: u16) -> Result<bool, Infallible> {
+        Ok(false)
+    }
+}
+
 async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> Worked {
     let url = lease.entry.url.clone();
-    if shared.forgotten.holds(url.as_str(), &lease.host) {
-        return unasked(shared, lease, SkipReason::Forgotten, String::new());
-    }
     // What was queued by other rules. Where seeds have moved to may be another worker's scope.
-    let depth = lease.entry.depth;
-    if lease.entry.kind == EntryKind::Page
-        && let Some(Err(refusal)) = shared.taken.admit(&url, depth)
-        && (depth > 0 || refusal.reason == SkipReason::Exclude)
-    {
+    let Ok(admission) =
+        admit(&url, lease.entry.depth, Stage::Lease(lease.entry.kind), &mut AtLease(shared));
+    if let Admission::Refused(refusal) | Admission::LeftOut(refusal) = admission {
         return unasked(shared, lease, refusal.reason, refusal.detail);
     }
     match place.server(shared.fetch.address(&url)).await {

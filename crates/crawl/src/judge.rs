@@ -6,6 +6,7 @@ use hapax_data::SkipReason;
 use hapax_frontier::Frontier;
 use url::Url;
 
+use crate::admission::Admission;
 use crate::config::ScopeRules;
 use crate::error::Result;
 use crate::rules::Rules;
@@ -56,9 +57,9 @@ impl Judge {
     /// Judges a URL that is `depth` links from a seed.
     pub fn admit(&self, url: &Url, depth: u16) -> Judgement {
         match self.rules.admit(url, depth) {
-            None => Judgement::NoWebAddress,
-            Some(Ok(url)) => Judgement::Taken(url),
-            Some(Err(refusal)) => Judgement::Refused {
+            Admission::Admitted(url) => Judgement::Taken(url),
+            Admission::NoWebAddress | Admission::LeftToFeed => Judgement::NoWebAddress,
+            Admission::Refused(refusal) | Admission::LeftOut(refusal) => Judgement::Refused {
                 url: refusal.url,
                 reason: refusal.reason,
                 detail: refusal.detail,

@@ -2,6 +2,8 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod admission;
+mod admit;
 mod amend;
 mod answer;
 mod backoff;
@@ -38,6 +40,7 @@ mod recrawl;
 mod refused;
 mod robots;
 mod rules;
+mod run_limits;
 mod scheduler;
 mod shared;
 mod sink;

@@ -22,7 +22,8 @@ use crate::config::Config;
 use crate::error::Result;
 use crate::event::{Event, Observed, Observer};
 use crate::page::{PageWork, Unread, read_response};
-use crate::rules::{Rules, RunLimits};
+use crate::rules::Rules;
+use crate::run_limits::RunLimits;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::fetch::work;
 use crate::lanes::Lanes;
 use crate::message::Message;
-use crate::rules::RunLimits;
+use crate::run_limits::RunLimits;
 use crate::summary::Stop;
 
 /// After a stop, requests in flight get this long to end.

@@ -19,11 +19,11 @@ use hapax_url::{host_key, url_key};
 use hapax_warc::{Location, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
+use crate::admission::Refusal;
 use crate::error::Result;
 use crate::event::{Event, Observer};
 use crate::page::PageWork;
 use crate::received::Received;
-use crate::rules::Refusal;
 use crate::sink::Sinks;
 use crate::stats::Stats;
 use crate::verdicts::{Asked, Told};

@@ -1,5 +1,6 @@
 //! The start of a run: seeds, URLs that earlier rules refused, and pages to look at again.
 
+use crate::admission::Admission;
 use crate::error::Result;
 use hapax_data::Context;
 use hapax_data::SitemapPart;
@@ -71,7 +72,9 @@ impl Writer {
     fn take_back(&self, url: &Url, depth: Option<u16>) -> Result<bool> {
         let depth = depth.unwrap_or(1);
         match self.rules.admit(url, depth) {
-            Some(Ok(url)) if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() => {
+            Admission::Admitted(url)
+                if self.committer.store().id_of(url.as_str().as_bytes())?.is_none() =>
+            {
                 Ok(self.frontier.push_again(Entry::page(url, depth))?)
             }
             _ => Ok(false),
@@ -89,7 +92,7 @@ impl Writer {
         // Seeds first: one that has moved brings the scope of all that moved with it.
         for seed in &self.seeds {
             if self.committer.store().id_of(seed.as_str().as_bytes())?.is_some()
-                && let Some(Ok(url)) = self.rules.admit(seed, 0)
+                && let Admission::Admitted(url) = self.rules.admit(seed, 0)
             {
                 wanted += 1;
                 self.frontier.push_again(Entry::page(url, 0))?;
@@ -106,7 +109,7 @@ impl Writer {
                     true => self.committer.depth_of(url.as_str())?,
                     false => u16::from(!self.seeds.contains(&url)),
                 };
-                let Some(Ok(url)) = self.rules.admit(&url, depth) else { continue };
+                let Admission::Admitted(url) = self.rules.admit(&url, depth) else { continue };
                 wanted += 1;
                 // In this order whatever their depth: a copy is held against what is kept now.
                 let entry = Entry { recent: true, ..Entry::page(url, depth) };
@@ -128,7 +131,7 @@ impl Writer {
                 true => self.committer.depth_of(url.as_str())?,
                 false => u16::from(!self.seeds.contains(&url)),
             };
-            if let Some(Ok(url)) = self.rules.admit(&url, depth) {
+            if let Admission::Admitted(url) = self.rules.admit(&url, depth) {
                 self.frontier.push_again(Entry::page(url, depth))?;
             }
         }

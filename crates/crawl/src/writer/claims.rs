@@ -10,6 +10,7 @@ use hapax_warc::format_time;
 use url::Url;
 
 use super::Writer;
+use crate::admission::Admission;
 use crate::commit::Outcome;
 use crate::error::Result;
 use crate::feeds::{CLAIM, Check, Claim, RELEASED, Withdrawn};
@@ -59,7 +60,7 @@ impl Writer {
     pub(crate) fn follow_claim(&mut self, url: &Url, depth: u16, claim: &Claim) -> Result<bool> {
         if self.committer.store().id_of(claim.of.as_str().as_bytes())?.is_none() {
             match self.rules.admit(&claim.of, depth) {
-                Some(Ok(target)) if target != *url => {
+                Admission::Admitted(target) if target != *url => {
                     self.frontier.push(Entry::page(target, depth))?;
                     self.claims.followed.push((url.clone(), claim.clone()));
                     self.feeds.open.fetch_add(1, Relaxed);

@@ -7,9 +7,9 @@ use hapax_frontier::{End, EntryKind, Fault, HostAnswer, Lease};
 use url::Url;
 
 use super::Writer;
+use crate::admission::Refusal;
 use crate::error::Result;
 use crate::page::Unread;
-use crate::rules::Refusal;
 
 impl Writer {
     /// The URL was not requested, or its answer is not used.

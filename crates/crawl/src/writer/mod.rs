@@ -1,5 +1,6 @@
 //! The commit thread: handles the result of each lease and the links that it brought.
 
+mod admission;
 mod begin;
 mod claims;
 mod dropped;
@@ -20,6 +21,7 @@ use hapax_url::normalize;
 use tokio::sync::mpsc;
 use url::Url;
 
+use crate::admission::Admission;
 use crate::commit::{Committer, Outcome};
 use crate::control::Control;
 use crate::dropped_links::{Dropped, Source};
@@ -27,8 +29,8 @@ use crate::feeds::{Feeds, OpenClaims};
 use crate::message::{LeaseResult, Message};
 use crate::missing::MissingPages;
 use crate::page::PageWork;
-use crate::patterns::{MIN_HOST_PAGES, Patterns};
-use crate::rules::{Refusal, Rules};
+use crate::patterns::Patterns;
+use crate::rules::Rules;
 use crate::sitemap_way::Way;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
@@ -424,7 +426,7 @@ impl Writer {
         }
         if let Some(canonical) = &page.document.canonical {
             // The page that is named comes into the crawl, but only from within the scope.
-            if let Some(Ok(url)) = self.rules.admit(canonical, entry.depth) {
+            if let Admission::Admitted(url) = self.rules.admit(canonical, entry.depth) {
                 self.frontier.push(Entry::page(url, entry.depth))?;
             }
         }
@@ -456,79 +458,5 @@ impl Writer {
             self.committer.skip(page.url.as_str(), SkipReason::Nofollow, &detail)?;
         }
         Ok(())
-    }
-
-    /// A link that asks not to be followed: said once of each URL that nothing else has led to yet.
-    fn pass_by(&mut self, url: &Url, depth: u16, from: &Url) -> Result<()> {
-        let Some(Ok(url)) = self.rules.admit(url, depth) else {
-            // It would not be followed anyway, which is said in the usual way.
-            return self.push(url, depth, 0);
-        };
-        // Under a name of its own: what is refused for its depth is taken in by a later run.
-        let mut named = url.clone();
-        named.set_fragment(Some("nofollow"));
-        if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
-            let detail = format!("rel=nofollow on {from}");
-            self.committer.skip(url.as_str(), SkipReason::Nofollow, &detail)?;
-        }
-        Ok(())
-    }
-
-    pub(crate) fn push(&mut self, url: &Url, depth: u16, hops: u8) -> Result<()> {
-        match self.rules.admit(url, depth) {
-            None => Ok(()),
-            Some(Ok(url)) => {
-                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
-                self.queue_link(entry(url), None)
-            }
-            Some(Err(refusal)) => self.refuse(refusal).map(drop),
-        }
-    }
-
-    /// Queues what the rules admit, if it is new, unless something else speaks against it. Whether it was
-    /// new; `None` if something did.
-    pub(crate) fn admitted(
-        &mut self,
-        url: Url,
-        depth: u16,
-        entry: impl FnOnce(Url) -> Entry,
-    ) -> Result<Option<bool>> {
-        if !self.may_queue(&url, depth)? {
-            return Ok(None);
-        }
-        Ok(Some(self.frontier.push(entry(url))?))
-    }
-
-    /// Whether nothing but the rules, which were asked, speaks against a URL; else a line says what.
-    pub(crate) fn may_queue(&mut self, url: &Url, depth: u16) -> Result<bool> {
-        let host = hapax_url::host_key(url);
-        if self.committer.forgotten(url, &host) {
-            if self.frontier.mark(url)? {
-                self.committer.skip(url.as_str(), SkipReason::Forgotten, "")?;
-            }
-            return Ok(false);
-        }
-        let pages = self.stats.host_pages(&host);
-        // Only what is new counts for the checks, not a link that is met again.
-        if pages >= MIN_HOST_PAGES
-            && !self.frontier.knows(url.as_str())?
-            && let Some(why) = self.patterns.leaves_out(url, pages)
-        {
-            self.frontier.mark(url)?;
-            self.committer.skip(url.as_str(), SkipReason::DustRule, &why)?;
-            return Ok(false);
-        }
-        Ok(!self.left_to_feed(url, depth)?)
-    }
-
-    /// Each refused URL is logged once, however often it is linked; one that another way had brought in
-    /// is not refused. Whether there is a line now.
-    pub(crate) fn refuse(&mut self, refusal: Refusal) -> Result<bool> {
-        let url = &refusal.url;
-        let fresh = !self.frontier.knows(url.as_str())? && self.frontier.refuse(url)?;
-        if fresh {
-            self.committer.skip_refused(refusal)?;
-        }
-        Ok(fresh)
     }
 }

@@ -1,5 +1,6 @@
 //! Redirects: what happens to both addresses.
 
+use crate::admission::Admission;
 use crate::error::Result;
 use hapax_data::SkipReason;
 use hapax_frontier::{End, Entry, EntryKind, Lease};
@@ -78,24 +79,20 @@ impl Writer {
             }
         }
         let depth = from.depth;
-        match self.rules.admit(target, depth) {
-            None => Ok(false),
-            Some(Ok(url)) => {
-                let entry = |url| Entry { hops, ..Entry::page(url, depth) };
-                Ok(match self.admitted(url.clone(), depth, entry)? {
-                    // What is only known may have been refused, or answered with an error.
-                    Some(false) => {
-                        let known = self.committer.store().id_of(url.as_str().as_bytes())?;
-                        if from_seed && known.is_some() {
-                            // A sitemap or another page led there before.
-                            self.committer.run.seed_fetched = Some(true);
-                        }
-                        known.is_some()
-                    }
-                    queued => queued == Some(true),
-                })
+        match self.admit(target, depth)? {
+            Admission::Admitted(url) => {
+                if self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })? {
+                    return Ok(true);
+                }
+                // What is only known may have been refused, or answered with an error.
+                let known = self.committer.store().id_of(url.as_str().as_bytes())?.is_some();
+                if from_seed && known {
+                    // A sitemap or another page led there before.
+                    self.committer.run.seed_fetched = Some(true);
+                }
+                Ok(known)
             }
-            Some(Err(refusal)) => self.refuse(refusal).map(|_| false),
+            other => self.not_admitted(other).map(|()| false),
         }
     }
 }

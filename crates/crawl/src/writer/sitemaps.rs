@@ -13,7 +13,7 @@ use hapax_url::{Rejected, normalize};
 use hapax_warc::format_time;
 use url::Url;
 
-use crate::rules::Refusal;
+use crate::admission::{Admission, Refusal};
 use crate::sitemap_way::{MAX_SITEMAP_DEPTH, MOST_REDIRECTS, Way};
 use crate::writer::Writer;
 
@@ -32,21 +32,21 @@ impl Writer {
         for page in sitemap.pages {
             let changed = page.changed.as_deref().unwrap_or_default();
             let recent = since.as_str() <= changed && changed < until.as_str();
-            match self.rules.admit(&page.url, 1) {
-                None => {}
-                Some(Ok(url)) => {
+            match self.admit(&page.url, 1)? {
+                Admission::Admitted(url) => {
                     let entry = Entry { recent, ..Entry::page(url, 1) };
-                    self.queue_link(entry, Some(&from.url))?;
+                    self.queue_if_place(entry, Some(&from.url))?;
                 }
-                Some(Err(refusal)) => refused.add(self, refusal)?,
+                Admission::Refused(refusal) => refused.add(self, refusal)?,
+                other => self.not_admitted(other)?,
             }
         }
         let way = Way { level: Way::of(from).level.saturating_add(1), redirects: 0 };
         for map in sitemap.maps {
             match self.admit_sitemap(&map, way) {
-                None => {}
-                Some(Ok(map)) => self.queue_listed(map, way, &from.url)?,
-                Some(Err(refusal)) => refused.add(self, refusal)?,
+                Admission::Admitted(map) => self.queue_listed(map, way, &from.url)?,
+                Admission::Refused(refusal) => refused.add(self, refusal)?,
+                other => self.not_admitted(other)?,
             }
         }
         let url = from.url.as_str();
@@ -94,9 +94,8 @@ impl Writer {
     /// A sitemap that is named somewhere.
     pub(crate) fn sitemap_at(&mut self, map: &Url, way: Way) -> Result<()> {
         match self.admit_sitemap(map, way) {
-            None => Ok(()),
-            Some(Ok(map)) => self.queue_sitemap(map, way),
-            Some(Err(refusal)) => self.refuse(refusal).map(drop),
+            Admission::Admitted(map) => self.queue_sitemap(map, way),
+            other => self.not_admitted(other),
         }
     }
 
@@ -106,24 +105,24 @@ impl Writer {
         Ok(self.frontier.push_again(Entry::sitemap(map, Way::default().hops()))?)
     }
 
-    /// As [`Rules::admit`](super::rules::Rules::admit), of a sitemap.
-    fn admit_sitemap(&self, map: &Url, way: Way) -> Option<Result<Url, Refusal>> {
+    /// Judges a sitemap: patterns and depth of pages do not hold for it.
+    fn admit_sitemap(&self, map: &Url, way: Way) -> Admission {
         let map = match normalize(map, &self.rules.limits) {
             Ok(map) => map,
-            Err(Rejected::Scheme) => return None,
+            Err(Rejected::Scheme) => return Admission::NoWebAddress,
             Err(Rejected::Trap(what)) => {
-                return Some(Err(Refusal::new(map.clone(), SkipReason::Trap, what)));
+                return Admission::Refused(Refusal::new(map.clone(), SkipReason::Trap, what));
             }
         };
         if way.level > MAX_SITEMAP_DEPTH {
             let detail = format!("a sitemap below {MAX_SITEMAP_DEPTH} indexes");
             let refusal = Refusal::new(map, SkipReason::Depth, detail);
-            Some(Err(Refusal { sitemap: Some(SitemapPart::TooDeep), ..refusal }))
+            Admission::Refused(Refusal { sitemap: Some(SitemapPart::TooDeep), ..refusal })
         } else if self.rules.in_scope(&map) {
-            Some(Ok(map))
+            Admission::Admitted(map)
         } else {
             let refusal = Refusal::new(map, SkipReason::Scope, "a sitemap");
-            Some(Err(Refusal { sitemap: Some(SitemapPart::Whole), ..refusal }))
+            Admission::Refused(Refusal { sitemap: Some(SitemapPart::Whole), ..refusal })
         }
     }
 

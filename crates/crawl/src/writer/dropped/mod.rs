@@ -19,14 +19,6 @@ use crate::notes::VALIDATORS;
 use crate::writer::Writer;
 
 impl Writer {
-    /// Queues a link that the rules admit, unless something else speaks against it.
-    pub(crate) fn queue_link(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
-        match self.may_queue(&entry.url, entry.depth)? {
-            true => self.queue_if_place(entry, sitemap),
-            false => Ok(()),
-        }
-    }
-
     /// Queues what a page or a `sitemap` names. What finds no place is counted and found again later.
     pub(crate) fn queue_if_place(&mut self, entry: Entry, sitemap: Option<&Url>) -> Result<()> {
         let (url, host) = (entry.url.clone(), host_key(&entry.url));

@@ -1,0 +1,56 @@
+//! What the rules and the knowledge of a crawl say about a URL.
+
+use hapax_data::{SitemapPart, SkipReason};
+use hapax_frontier::{Entry, EntryKind};
+use url::Url;
+
+use super::identity::is_of_rules;
+
+/// Whether a URL belongs to the crawl.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It belongs to the crawl, in this normal form.
+    Admitted(Url),
+    /// It is not an http or https URL.
+    NoWebAddress,
+    /// The rules of this run refuse it; the rules of another run may admit it.
+    Refused(Refusal),
+    /// It is left out whatever the rules: it was forgotten, or a learnt pattern says that it is a duplicate.
+    LeftOut(Refusal),
+    /// A feed names another page with its text, which is fetched instead.
+    LeftToFeed,
+}
+
+/// A URL that is not taken, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) url: Url,
+    pub(crate) reason: SkipReason,
+    /// In words.
+    pub(crate) detail: String,
+    /// How far from a seed it was met, if wider rules may take it in.
+    pub(crate) depth: Option<u16>,
+    /// It is a sitemap.
+    pub(crate) sitemap: Option<SitemapPart>,
+}
+
+impl Refusal {
+    /// One that no rule takes back.
+    pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
+        Self { url, reason, detail: detail.into(), depth: None, sitemap: None }
+    }
+
+    /// Of what was queued, when it was its turn. Wider rules may take it back: then it is told whether it is
+    /// a sitemap, or how far from a seed it was met.
+    pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
+        let mut refusal = Self::new(entry.url.clone(), reason, detail);
+        if is_of_rules(reason) {
+            match entry.kind {
+                EntryKind::Page => refusal.depth = Some(entry.depth),
+                EntryKind::Sitemap => refusal.sitemap = Some(SitemapPart::Whole),
+                EntryKind::Probe => {}
+            }
+        }
+        refusal
+    }
+}

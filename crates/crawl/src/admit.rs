@@ -1,0 +1,155 @@
+//! Admission: the one place that decides whether a URL belongs to the crawl.
+//!
+//! It is called when a URL is queued, and again when it is leased, for rules may have changed in between.
+
+use hapax_data::SkipReason;
+use hapax_frontier::EntryKind;
+use hapax_url::host_key;
+use url::Url;
+
+use crate::admission::{Admission, Refusal};
+use crate::rules::Rules;
+
+/// When a URL is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Before it is queued.
+    Queue,
+    /// Before it is requested. Seeds were named by a person, and sitemaps by their host: of the rules only
+    /// exclude patterns hold for seeds, and none for sitemaps and probes.
+    Lease(EntryKind),
+}
+
+/// What a crawl knows about URLs.
+pub(crate) trait Knowledge {
+    /// The error of a look-up.
+    type Error;
+
+    /// The rules of this run.
+    fn rules(&self) -> &Rules;
+
+    /// Returns whether a person had the URL or its host forgotten.
+    fn is_forgotten(&self, url: &Url, host: &str) -> bool;
+
+    /// Returns the learnt pattern, in words, by which the URL is a duplicate.
+    fn pattern(&mut self, url: &Url, host: &str) -> Result<Option<String>, Self::Error>;
+
+    /// Returns whether a trusted feed names another page with the text of this URL, which is fetched instead.
+    fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool, Self::Error>;
+}
+
+/// Decides about a URL that is `depth` links from a seed: scope, depth, patterns of the rules, forgotten pages,
+/// learnt patterns, feeds; the first that objects decides.
+///
+/// # Errors
+/// Those of the look-ups.
+pub(crate) fn admit<K: Knowledge>(
+    url: &Url,
+    depth: u16,
+    stage: Stage,
+    knowledge: &mut K,
+) -> Result<Admission, K::Error> {
+    let url = match (knowledge.rules().admit(url, depth), stage) {
+        (Admission::Admitted(url), _) => url,
+        (Admission::Refused(refusal), Stage::Lease(kind))
+            if kind != EntryKind::Page || depth == 0 && refusal.reason != SkipReason::Exclude =>
+        {
+            url.clone()
+        }
+        (other, _) => return Ok(other),
+    };
+    let host = host_key(&url);
+    if knowledge.is_forgotten(&url, &host) {
+        return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::Forgotten, "")));
+    }
+    if let Some(why) = knowledge.pattern(&url, &host)? {
+        return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::DustRule, why)));
+    }
+    if knowledge.is_left_to_feed(&url, depth)? {
+        return Ok(Admission::LeftToFeed);
+    }
+    Ok(Admission::Admitted(url))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+    use crate::config::ScopeRules;
+
+    /// Objects by a word in the URL.
+    struct Words(Rules);
+
+    impl Knowledge for Words {
+        type Error = Infallible;
+
+        fn rules(&self) -> &Rules {
+            &self.0
+        }
+
+        fn is_forgotten(&self, url: &Url, _: &str) -> bool {
+            url.path().contains("forgotten")
+        }
+
+        fn pattern(&mut self, url: &Url, _: &str) -> Result<Option<String>, Infallible> {
+            Ok(url.path().contains("print").then(|| "a pattern".to_owned()))
+        }
+
+        fn is_left_to_feed(&mut self, url: &Url, _: u16) -> Result<bool, Infallible> {
+            Ok(url.path().contains("copy"))
+        }
+    }
+
+    fn admission(url: &str, depth: u16, stage: Stage) -> String {
+        let seed = Url::parse("http://a.example/").unwrap();
+        let scope = ScopeRules {
+            max_depth: Some(3),
+            include: vec!["/in/".into()],
+            exclude: vec!["/out/".into()],
+            ..ScopeRules::default()
+        };
+        let mut words = Words(Rules::new(&scope, [&seed]).unwrap());
+        let Ok(admission) = admit(&Url::parse(url).unwrap(), depth, stage, &mut words);
+        match admission {
+            Admission::Admitted(url) => url.path().to_owned(),
+            Admission::NoWebAddress => "no web address".to_owned(),
+            Admission::Refused(refusal) => format!("refused: {}", refusal.reason),
+            Admission::LeftOut(refusal) => format!("left out: {}", refusal.reason),
+            Admission::LeftToFeed => "left to feed".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_first_objection_decides() {
+        for (url, depth, expected) in [
+            ("http://a.example/in/b/../c", 1, "/in/c"),
+            ("mailto:a@a.example", 1, "no web address"),
+            ("http://b.example/in/", 1, "refused: scope"),
+            ("http://a.example/in/", 4, "refused: depth"),
+            ("http://a.example/other", 1, "refused: include"),
+            ("http://a.example/other", 0, "/other"),
+            ("http://a.example/in/out/", 0, "refused: exclude"),
+            ("http://a.example/in/forgotten-print-copy", 1, "left out: forgotten"),
+            ("http://a.example/in/print-copy", 1, "left out: dust-rule"),
+            ("http://a.example/in/copy", 1, "left to feed"),
+        ] {
+            assert_eq!(admission(url, depth, Stage::Queue), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn seeds_and_sitemaps_pass_the_rules_when_leased() {
+        use EntryKind::{Page, Probe, Sitemap};
+        for (url, depth, kind, expected) in [
+            ("http://a.example/other", 1, Page, "refused: include"),
+            ("http://b.example/", 0, Page, "/"),
+            ("http://a.example/out/", 0, Page, "refused: exclude"),
+            ("http://b.example/out/sitemap.xml", 0, Sitemap, "/out/sitemap.xml"),
+            ("http://b.example/out/probe", 0, Probe, "/out/probe"),
+            ("http://b.example/forgotten", 0, Page, "left out: forgotten"),
+        ] {
+            assert_eq!(admission(url, depth, Stage::Lease(kind)), expected, "{url} {kind:?}");
+        }
+    }
+}
