@@ -8,6 +8,7 @@ use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, SitemapLimits};
 use hapax_frontier::Frontier;
 use hapax_url::UrlLimits;
+use hapax_warc::Packer;
 use tokio::sync::Semaphore;
 
 use crate::config::Patience;
@@ -31,6 +32,8 @@ pub(super) struct Shared {
     pub(super) sitemap_limits: SitemapLimits,
     pub(super) url_limits: UrlLimits,
     pub(super) recipe: Recipe,
+    /// Compresses responses for the archive, if there is one.
+    pub(super) packer: Option<Packer>,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
     pub(super) patience: Patience,

@@ -436,6 +436,7 @@ fn shared_by_tasks(
         sitemap_limits: config.sitemaps.clone().unwrap_or_default(),
         url_limits: config.scope.urls.clone(),
         recipe: config.decision.recipe,
+        packer: committer.packer().filter(|_| !config.storage.links_only),
         ignore_robots: config.requests.ignore_robots.clone(),
         delay,
         patience: config.patience.clone(),

@@ -370,6 +370,7 @@ async fn read(
             match PageWork::read(Some(depth), url, response, time, recipe, limits, with_text) {
                 Ok(mut page) => {
                     page._tree = tree;
+                    page.pack(shared.packer.as_ref());
                     LeaseResult::Page(Box::new(page))
                 }
                 Err(why) => LeaseResult::Unread { why, bytes },

@@ -203,7 +203,13 @@ impl Committer {
             told.push(("depth", depth.to_string()));
             told.push(("fetchTimeMs", page.response.took.as_millis().to_string()));
         }
-        let location = warc.append(&kind, &page.response, page.time, &record_id, &told);
+        let response = &page.response;
+        let location = match &page.packed {
+            Some(packed) => {
+                warc.append_packed(&kind, response, packed, page.time, &record_id, &told)
+            }
+            None => warc.append(&kind, response, page.time, &record_id, &told),
+        };
         Ok(Some(location.context("pages/")?))
     }
 

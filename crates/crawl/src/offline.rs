@@ -15,6 +15,7 @@ use hapax_data::{DataDir, PageCounts, SkipReason};
 use hapax_dedup::{Neighbour, Record};
 use hapax_extract::{Limits, Recipe};
 use hapax_fetch::Response;
+use hapax_warc::Packer;
 use url::Url;
 
 use crate::commit::{Committer, Outcome, Parts};
@@ -125,7 +126,11 @@ impl Offline {
         Ok(Self {
             rules: Rules::new(&config.scope, std::iter::empty())?,
             ends: RunLimits::new(config, data.root(), &stats, None),
-            readers: Readers::start(crate::crawl::page_limits(config), parts.recipe),
+            readers: Readers::start(
+                crate::crawl::page_limits(config),
+                parts.recipe,
+                committer.packer(),
+            ),
             data,
             committer,
             stats,
@@ -404,19 +409,23 @@ struct Readers {
 }
 
 impl Readers {
-    fn start(limits: Limits, recipe: Recipe) -> Self {
+    fn start(limits: Limits, recipe: Recipe, packer: Option<Packer>) -> Self {
         let (jobs, queue) = channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
         let large = Arc::new(Mutex::new(()));
-        let limits = Arc::new(limits);
+        let (limits, packer) = (Arc::new(limits), Arc::new(packer));
         let workers = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         let threads = (0..workers).filter_map(|number| {
-            let (queue, large, limits) =
-                (Arc::clone(&queue), Arc::clone(&large), Arc::clone(&limits));
+            let (queue, large) = (Arc::clone(&queue), Arc::clone(&large));
+            let (limits, packer) = (Arc::clone(&limits), Arc::clone(&packer));
             let work = move || {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok((page, result)) = next() {
-                    let _ = result.send(read(page, &limits, recipe, &large));
+                    let mut read = read(page, &limits, recipe, &large);
+                    if let Ok(page) = &mut read {
+                        page.pack(Option::as_ref(&packer));
+                    }
+                    let _ = result.send(read);
                 }
             };
             std::thread::Builder::new().name(format!("read-{number}")).spawn(work).ok()

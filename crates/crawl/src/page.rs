@@ -6,6 +6,7 @@ use hapax_data::SkipReason;
 use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_page::{Evidence, Kind};
+use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
@@ -19,6 +20,8 @@ pub(crate) struct PageWork {
     pub(crate) document: Document,
     pub(crate) evidence: Evidence,
     pub(crate) time: SystemTime,
+    /// The response as it is archived.
+    pub(crate) packed: Option<Packed>,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
     /// Its room among the pages that are read, which a large one holds until it is committed.
@@ -66,7 +69,26 @@ impl PageWork {
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
-        Self { depth, url, response, document, evidence, time, key: None, _tree: None, _room: None }
+        Self {
+            depth,
+            url,
+            response,
+            document,
+            evidence,
+            time,
+            packed: None,
+            key: None,
+            _tree: None,
+            _room: None,
+        }
+    }
+
+    /// Compresses the response for the archive, unless the page is not archived.
+    pub(crate) fn pack(&mut self, packer: Option<&Packer>) {
+        if let Some(packer) = packer.filter(|_| !self.document.robots.noindex) {
+            // Without it the archive does so itself, and says what is wrong.
+            self.packed = packer.pack(&self.response).ok();
+        }
     }
 
     /// The page as the dedup store sees it.

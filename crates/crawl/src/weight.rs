@@ -2,6 +2,7 @@
 
 use hapax_extract::{Document, Link};
 use hapax_fetch::{Response, Sitemap, SitemapPage};
+use hapax_warc::Packed;
 use url::Url;
 
 use super::page::PageWork;
@@ -11,7 +12,11 @@ use super::page::PageWork;
 pub(super) const ROOM_KIB: u32 = 16 << 10;
 
 pub(super) fn of_page(page: &PageWork) -> usize {
-    of_response(&page.response) + of_document(&page.document) + page.evidence.basis.text.len()
+    let packed = page.packed.as_ref().map_or(0, Packed::size);
+    of_response(&page.response)
+        + of_document(&page.document)
+        + page.evidence.basis.text.len()
+        + packed
 }
 
 fn of_response(response: &Response) -> usize {

@@ -4,6 +4,7 @@
 
 mod location;
 mod member;
+mod packed;
 mod reader;
 mod resync;
 mod time;
@@ -11,6 +12,7 @@ mod writer;
 
 pub use hapax_fetch::{HttpParts, http_parts};
 pub use location::Location;
+pub use packed::{Packed, Packer};
 pub use reader::{Reader, Record, read_at};
 pub use time::{format_time, parse_time};
 pub use writer::{NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer};

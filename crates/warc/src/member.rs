@@ -1,104 +1,156 @@
-//! Gzip members, one after the other.
+//! Gzip members (RFC 1952) from parts that any thread compresses.
+//!
+//! A deflate stream (RFC 1951) may be the concatenation of streams that end with a sync flush: each ends at a byte
+//! boundary without a final block. So the expensive part of a record is compressed where it was made, and the writer
+//! adds only head and trailer. The CRC-32 of the whole is combined from those of the parts.
 
 use std::io;
 
-use flate2::{Compress, Compression, FlushCompress, Status};
+use crc32fast::Hasher;
+use flate2::{Compress, Compression, FlushCompress};
 
-/// 32 KiB, which is what every reader has.
-const WINDOW_BITS: u8 = 15;
-
-/// Makes gzip members (RFC 1952). What it needs for one, some 300 KiB, serves the next.
-#[derive(Debug)]
-pub(crate) struct Members {
-    gzip: Compress,
-    /// What it has just made.
-    piece: Box<[u8]>,
-    out: Vec<u8>,
-}
-
+/// End of every record.
+const END: &[u8; 4] = b"\r\n\r\n";
+/// The same as a final stored block of deflate: its length, and the complement of that.
+const END_BLOCK: [u8; 9] = [1, 4, 0, !4, !0, b'\r', b'\n', b'\r', b'\n'];
+/// Gzip header: deflate, no flags, no time, fastest level, unknown system.
+const HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff];
 const PIECE: usize = 16 << 10;
 
-impl Members {
-    /// By a level of deflate.
-    pub(crate) fn new(level: u32) -> Self {
-        let gzip = Compress::new_gzip(Compression::new(level), WINDOW_BITS);
-        Self { gzip, piece: vec![0; PIECE].into(), out: Vec::new() }
+/// Compressed bytes of a member, without header and trailer.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    deflated: Vec<u8>,
+    /// CRC-32 and length of what was compressed.
+    checksum: Hasher,
+    length: usize,
+}
+
+impl Part {
+    /// Compressed size in bytes.
+    pub(crate) const fn size(&self) -> usize {
+        self.deflated.len()
     }
 
-    /// The pieces, one behind the other, as a member of their own.
+    /// Size before compression, in bytes.
+    pub(crate) const fn length(&self) -> usize {
+        self.length
+    }
+}
+
+/// Compresses parts. Its state, some 300 KiB, serves one after the other.
+#[derive(Debug)]
+pub(crate) struct Deflater {
+    deflate: Compress,
+    /// Output of one call.
+    piece: Box<[u8]>,
+}
+
+impl Deflater {
+    pub(crate) fn new(level: u32) -> Self {
+        let deflate = Compress::new(Compression::new(level), false);
+        Self { deflate, piece: vec![0; PIECE].into() }
+    }
+
+    /// Compresses the pieces into one part.
     ///
     /// # Errors
     /// If deflate fails, which it does not on bytes in memory.
-    pub(crate) fn make(&mut self, pieces: &[&[u8]]) -> io::Result<&[u8]> {
-        self.gzip.reset();
-        self.out.clear();
+    pub(crate) fn part(&mut self, pieces: &[&[u8]]) -> io::Result<Part> {
+        self.deflate.reset();
+        let mut part = Part { deflated: Vec::new(), checksum: Hasher::new(), length: 0 };
         for piece in pieces {
-            self.put(piece, FlushCompress::None)?;
+            self.put(piece, FlushCompress::None, &mut part.deflated)?;
+            part.checksum.update(piece);
+            part.length += piece.len();
         }
-        self.put(&[], FlushCompress::Finish)?;
-        Ok(&self.out)
+        self.put(&[], FlushCompress::Sync, &mut part.deflated)?;
+        part.deflated.shrink_to_fit();
+        Ok(part)
     }
 
-    fn put(&mut self, mut bytes: &[u8], flush: FlushCompress) -> io::Result<()> {
+    fn put(&mut self, mut bytes: &[u8], flush: FlushCompress, out: &mut Vec<u8>) -> io::Result<()> {
         loop {
-            let (taken, made) = (self.gzip.total_in(), self.gzip.total_out());
-            let status = self.gzip.compress(bytes, &mut self.piece, flush)?;
-            let taken = (self.gzip.total_in() - taken) as usize;
-            let made = (self.gzip.total_out() - made) as usize;
-            self.out.extend_from_slice(self.piece.get(..made).unwrap_or_default());
+            let (taken, made) = (self.deflate.total_in(), self.deflate.total_out());
+            self.deflate.compress(bytes, &mut self.piece, flush)?;
+            let taken = (self.deflate.total_in() - taken) as usize;
+            let made = (self.deflate.total_out() - made) as usize;
+            out.extend_from_slice(self.piece.get(..made).unwrap_or_default());
             bytes = bytes.get(taken..).unwrap_or_default();
-            let done = match flush {
-                FlushCompress::Finish => status == Status::StreamEnd,
-                _ => bytes.is_empty(),
-            };
-            if done {
+            // A full piece may not be all of it.
+            if bytes.is_empty() && made < self.piece.len() {
                 return Ok(());
             }
         }
     }
+}
 
-    /// Lets go of the room for a member that was large.
-    pub(crate) fn shrink(&mut self, most: usize) {
-        if self.out.capacity() > most {
-            self.out = Vec::new();
-        }
+/// The gzip member of a record: its parts, and the end of every record.
+pub(crate) fn member_of<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<u8> {
+    let size: usize = parts.clone().map(Part::size).sum();
+    let mut member = Vec::with_capacity(HEADER.len() + size + END_BLOCK.len() + 8);
+    member.extend(HEADER);
+    let (mut checksum, mut length) = (Hasher::new(), END.len());
+    for part in parts {
+        member.extend_from_slice(&part.deflated);
+        checksum.combine(&part.checksum);
+        length += part.length;
     }
+    member.extend(END_BLOCK);
+    checksum.update(END);
+    member.extend(checksum.finalize().to_le_bytes());
+    // Modulo 2^32, as RFC 1952 says.
+    member.extend((length as u32).to_le_bytes());
+    member
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Read;
 
-    use flate2::read::MultiGzDecoder;
+    use flate2::read::{GzDecoder, MultiGzDecoder};
     use proptest::prelude::*;
 
     use super::*;
 
+    /// Bytes from runs: half of them cannot be compressed.
+    fn bytes(runs: &[(u8, usize)]) -> Vec<u8> {
+        let mut seed = 1u32;
+        let mut noise = |byte: u8| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            if byte < 128 { byte } else { (seed >> 24) as u8 }
+        };
+        runs.iter()
+            .flat_map(|&(byte, count)| std::iter::repeat_n(byte, count))
+            .map(&mut noise)
+            .collect()
+    }
+
     proptest! {
         #[test]
-        fn members_unpack_to_what_went_in(
-            members in prop::collection::vec(prop::collection::vec((any::<u8>(), 0usize..70_000), 0..6), 1..5),
+        fn members_decompress_to_their_parts(
+            members in prop::collection::vec(
+                prop::collection::vec(
+                    prop::collection::vec((any::<u8>(), 0usize..70_000), 0..4), 0..4), 1..4),
             level in 0u32..=9,
         ) {
-            let mut maker = Members::new(level);
+            // Parts may come from other threads.
+            let mut deflaters = [Deflater::new(level), Deflater::new(level)];
             let (mut file, mut expected) = (Vec::new(), Vec::new());
             for member in members {
-                let mut seed = 1u32;
-                let mut noise = |byte: u8| {
-                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    // Half of the pieces cannot be made smaller.
-                    if byte < 128 { byte } else { (seed >> 24) as u8 }
-                };
-                let pieces: Vec<Vec<u8>> =
-                    member.iter().map(|&(byte, count)| (0..count).map(|_| noise(byte)).collect()).collect();
-                let slices: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
-                let made = maker.make(&slices).unwrap();
+                let texts: Vec<Vec<u8>> = member.iter().map(|runs| bytes(runs)).collect();
+                let parts: Vec<Part> = texts.iter().zip((0..2).cycle()).map(|(text, which)| {
+                    let (one, other) = text.split_at(text.len() / 2);
+                    deflaters[which].part(&[one, other]).unwrap()
+                }).collect();
+                let made = member_of(parts.iter());
                 prop_assert_eq!(&made[..3], &[0x1f, 0x8b, 8]);
                 let mut alone = Vec::new();
-                flate2::read::GzDecoder::new(made).read_to_end(&mut alone).unwrap();
-                prop_assert_eq!(&alone, &pieces.concat());
-                file.extend_from_slice(made);
-                expected.extend(pieces.concat());
+                GzDecoder::new(made.as_slice()).read_to_end(&mut alone).unwrap();
+                let whole = [texts.concat().as_slice(), END].concat();
+                prop_assert_eq!(&alone, &whole);
+                file.extend(made);
+                expected.extend(whole);
             }
             let mut all = Vec::new();
             MultiGzDecoder::new(file.as_slice()).read_to_end(&mut all).unwrap();

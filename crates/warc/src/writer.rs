@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::location::{Location, name};
-use crate::member::Members;
-use crate::payload_digest;
+use crate::member::{Deflater, Part, member_of};
+use crate::packed::{Block, Packed};
 use crate::reader::payload_digest_at;
 use crate::time::format_time;
 use hapax_fetch::{Response, one_line};
@@ -100,11 +100,8 @@ pub struct Writer {
     number: u32,
     file: File,
     length: u64,
-    members: Members,
+    deflater: Deflater,
 }
-
-/// The room for a member is kept for the next one up to so many bytes.
-const MAX_KEPT: usize = 1 << 20;
 
 impl Writer {
     /// Opens file `number` in `folder` at `length` bytes: what lies behind was never acknowledged
@@ -123,8 +120,9 @@ impl Writer {
         }
         let file = open(folder, number)?;
         file.set_len(length)?;
-        let members = Members::new(options.level);
-        let mut writer = Self { folder: folder.to_owned(), options, number, file, length, members };
+        let deflater = Deflater::new(options.level);
+        let mut writer =
+            Self { folder: folder.to_owned(), options, number, file, length, deflater };
         writer.file.seek(SeekFrom::Start(length))?;
         if length == 0 {
             writer.info()?;
@@ -132,8 +130,8 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends a response as `kind`, fetched at `time`, under the record id `id`; then its request,
-    /// if it is known, and what is told of it (`metadata`, name and value), if that is anything.
+    /// Appends a response as `kind`, fetched at `time`, under the record id `id`; then its request, if it is
+    /// known, and `metadata` (name and value), if there is any.
     ///
     /// # Errors
     /// From the file system. After an error the writer must be opened anew.
@@ -145,30 +143,46 @@ impl Writer {
         id: &str,
         metadata: &[(&str, String)],
     ) -> io::Result<Location> {
+        let packed = Packed::of(&mut self.deflater, response)?;
+        self.append_packed(kind, response, &packed, time, id, metadata)
+    }
+
+    /// The same of a response that a [`Packer`](crate::Packer) has compressed, which is most of the work.
+    ///
+    /// # Errors
+    /// From the file system. After an error the writer must be opened anew.
+    pub fn append_packed(
+        &mut self,
+        kind: &RecordKind,
+        response: &Response,
+        packed: &Packed,
+        time: SystemTime,
+        id: &str,
+        metadata: &[(&str, String)],
+    ) -> io::Result<Location> {
         if self.length >= self.options.max_file_bytes {
             self.rotate()?;
         }
-        let digest = payload_digest(&response.raw);
-        let (refers, body): (_, &[u8]) = match kind {
-            RecordKind::Response => (None, &response.raw),
-            RecordKind::RevisitSame(refers, place) if self.holds(place, &digest) => {
-                (Some((refers, IDENTICAL_PROFILE)), &[])
+        let (refers, block) = match kind {
+            RecordKind::Response => (None, &packed.whole),
+            RecordKind::RevisitSame(refers, place) if self.holds(place, &packed.payload_digest) => {
+                (Some((refers, IDENTICAL_PROFILE)), &packed.head)
             }
             RecordKind::RevisitSame(refers, _) | RecordKind::RevisitNear(refers) => {
-                (Some((refers, NEAR_DUPLICATE_PROFILE)), &response.raw)
+                (Some((refers, NEAR_DUPLICATE_PROFILE)), &packed.whole)
             }
-            RecordKind::RevisitUnchanged(refers) => (Some((refers, UNCHANGED_PROFILE)), &[]),
+            RecordKind::RevisitUnchanged(refers) => {
+                (Some((refers, UNCHANGED_PROFILE)), &packed.head)
+            }
         };
         let warc_type = if refers.is_some() { "revisit" } else { "response" };
-        let mut block = response.head();
-        block.extend(body);
         let mut head = Head::of(warc_type, &format!("<{id}>"), time);
         head.field("WARC-Target-URI", response.url.as_str());
         head.field("Content-Type", "application/http;msgtype=response");
-        head.field("WARC-Block-Digest", &payload_digest(&block));
+        head.field("WARC-Block-Digest", &block.digest);
         // A 304 has no payload: a digest of nothing would be taken for that of the page.
         if !matches!(kind, RecordKind::RevisitUnchanged(_)) {
-            head.field("WARC-Payload-Digest", &digest);
+            head.field("WARC-Payload-Digest", &packed.payload_digest);
         }
         if let Some(peer) = response.peer {
             head.field("WARC-IP-Address", &peer.ip().to_string());
@@ -181,16 +195,16 @@ impl Writer {
                 head.field("WARC-Refers-To-Date", date);
             }
         }
-        let location = self.member(&head.before(block.len()), &block)?;
-        if !response.request.is_empty() {
+        let location = self.member(head, &block.part)?;
+        if let Some(block) = &packed.request {
             let content = "application/http;msgtype=request";
-            self.beside("request", content, id, response, time, &response.request)?;
+            self.beside("request", content, id, response, time, block)?;
         }
         if !metadata.is_empty() {
-            let mut block = Head::default();
-            metadata.iter().for_each(|(name, value)| block.field(name, value));
-            let content = "application/warc-fields";
-            self.beside("metadata", content, id, response, time, &block.0)?;
+            let mut fields = Head::default();
+            metadata.iter().for_each(|(name, value)| fields.field(name, value));
+            let block = Block::of(&mut self.deflater, &fields.0)?;
+            self.beside("metadata", "application/warc-fields", id, response, time, &block)?;
         }
         Ok(location)
     }
@@ -209,15 +223,15 @@ impl Writer {
         id: &str,
         response: &Response,
         time: SystemTime,
-        block: &[u8],
+        block: &Block,
     ) -> io::Result<()> {
         let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
         let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"), time);
         head.field("WARC-Target-URI", response.url.as_str());
         head.field(refers, &format!("<{id}>"));
-        head.field("WARC-Block-Digest", &payload_digest(block));
+        head.field("WARC-Block-Digest", &block.digest);
         head.field("Content-Type", content_type);
-        self.member(&head.before(block.len()), block).map(|_| ())
+        self.member(head, &block.part).map(|_| ())
     }
 
     /// Makes everything appended durable and says where the end is: the file's number and length.
@@ -238,20 +252,21 @@ impl Writer {
         let mut head = Head::of("warcinfo", &id, SystemTime::now());
         head.field("WARC-Filename", &name(self.number));
         head.field("Content-Type", "application/warc-fields");
-        self.member(&head.before(block.0.len()), &block.0).map(|_| ())
+        let block = self.deflater.part(&[&block.0])?;
+        self.member(head, &block).map(|_| ())
     }
 
-    fn member(&mut self, head: &[u8], block: &[u8]) -> io::Result<Location> {
-        let member = self.members.make(&[head, block, b"\r\n\r\n"])?;
+    fn member(&mut self, head: Head, block: &Part) -> io::Result<Location> {
+        let head = self.deflater.part(&[&head.before(block.length())])?;
+        let member = member_of([&head, block].into_iter());
         let location = Location { file: self.number, offset: self.length };
-        if let Err(error) = self.file.write_all(member) {
+        if let Err(error) = self.file.write_all(&member) {
             // A full disk may have taken half of it.
             self.file.set_len(self.length)?;
             self.file.seek(SeekFrom::Start(self.length))?;
             return Err(error);
         }
         self.length += member.len() as u64;
-        self.members.shrink(MAX_KEPT);
         Ok(location)
     }
 

@@ -16,7 +16,7 @@ use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
 use hapax_frontier::{End, Frontier, Lease};
 use hapax_url::{host_key, url_key};
-use hapax_warc::{Location, format_time};
+use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use crate::admission::Refusal;
@@ -100,6 +100,11 @@ impl Committer {
     /// What fingerprints are made of.
     pub(crate) const fn recipe(&self) -> Recipe {
         self.recipe
+    }
+
+    /// Compresses responses for the archive, if there is one.
+    pub(crate) fn packer(&self) -> Option<Packer> {
+        self.warc.writer.as_ref().map(|_| Packer::new(WarcOptions::default().level))
     }
 
     /// The dedup store.

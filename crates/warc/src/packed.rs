@@ -1,0 +1,84 @@
+//! Responses that are compressed and digested before the writer gets them.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use hapax_fetch::Response;
+
+use crate::member::{Deflater, Part};
+use crate::payload_digest;
+
+/// Compresses responses on any number of threads.
+///
+/// # Complexity
+/// Memory: some 300 KiB for each call at a time.
+#[derive(Debug)]
+pub struct Packer {
+    level: u32,
+    idle: Mutex<Vec<Deflater>>,
+}
+
+/// A response, compressed and digested: what [`Writer::append_packed`](crate::Writer::append_packed) adds to the
+/// archive.
+#[derive(Clone, Debug)]
+pub struct Packed {
+    /// Head and body.
+    pub(crate) whole: Block,
+    /// The head alone.
+    pub(crate) head: Block,
+    pub(crate) payload_digest: String,
+    pub(crate) request: Option<Block>,
+}
+
+/// The block of a record.
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) part: Part,
+    pub(crate) digest: String,
+}
+
+impl Block {
+    pub(crate) fn of(deflater: &mut Deflater, bytes: &[u8]) -> io::Result<Self> {
+        Ok(Self { part: deflater.part(&[bytes])?, digest: payload_digest(bytes) })
+    }
+}
+
+impl Packed {
+    pub(crate) fn of(deflater: &mut Deflater, response: &Response) -> io::Result<Self> {
+        let mut block = response.head();
+        let head = Block::of(deflater, &block)?;
+        block.extend_from_slice(&response.raw);
+        let whole = Block::of(deflater, &block)?;
+        let request = match response.request.as_slice() {
+            [] => None,
+            request => Some(Block::of(deflater, request)?),
+        };
+        Ok(Self { whole, head, payload_digest: payload_digest(&response.raw), request })
+    }
+
+    /// Memory that it holds, in bytes.
+    pub fn size(&self) -> usize {
+        let request = self.request.as_ref().map_or(0, |block| block.part.size());
+        self.whole.part.size() + self.head.part.size() + request
+    }
+}
+
+impl Packer {
+    /// Compresses with this level of deflate, as [`WarcOptions::level`](crate::WarcOptions::level).
+    pub fn new(level: u32) -> Self {
+        Self { level, idle: Mutex::default() }
+    }
+
+    /// Compresses a response.
+    ///
+    /// # Errors
+    /// If deflate fails, which it does not on bytes in memory.
+    pub fn pack(&self, response: &Response) -> io::Result<Packed> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let mut deflater = waiting.unwrap_or_else(|| Deflater::new(self.level));
+        let packed = Packed::of(&mut deflater, response);
+        idle().push(deflater);
+        packed
+    }
+}
