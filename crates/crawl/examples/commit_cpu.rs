@@ -17,6 +17,11 @@ use hapax_data::DataDir;
 use hapax_fetch::Response;
 use url::Url;
 
+/// That of the program.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const ROUNDS: usize = 5;
 /// Bytes of bodies in memory: files beyond it are left out.
 const MAX_BYTES: u64 = 512 << 20;
@@ -73,9 +78,10 @@ fn round(pages: &[StoredPage]) -> Result<Round> {
     let folder = std::env::temp_dir().join(format!("hapax-commit-cpu-{}", std::process::id()));
     let parts = OfflineParts { archive: true, index: true, keep_duplicates: false };
     let mut offline = Offline::open(DataDir::open(&folder)?, &Config::default(), parts, false)?;
+    let pages = pages.to_vec();
     let (begun, thread, process) = (Instant::now(), cpu("thread-self")?, cpu_of_all()?);
     for page in pages {
-        offline.add(page.clone())?;
+        offline.add(page)?;
     }
     offline.finish()?;
     let round = Round {

@@ -85,23 +85,20 @@ impl Deflater {
     }
 }
 
-/// The gzip member of a record: its parts, and the end of every record.
-pub(crate) fn member_of<'p>(parts: impl Iterator<Item = &'p Part> + Clone) -> Vec<u8> {
-    let size: usize = parts.clone().map(Part::size).sum();
-    let mut member = Vec::with_capacity(HEADER.len() + size + END_BLOCK.len() + 8);
-    member.extend(HEADER);
+/// Appends the gzip member of a record: its parts, and the end of every record.
+pub(crate) fn put_member<'p>(parts: impl Iterator<Item = &'p Part>, out: &mut Vec<u8>) {
+    out.extend(HEADER);
     let (mut checksum, mut length) = (Hasher::new(), END.len());
     for part in parts {
-        member.extend_from_slice(&part.deflated);
+        out.extend_from_slice(&part.deflated);
         checksum.combine(&part.checksum);
         length += part.length;
     }
-    member.extend(END_BLOCK);
+    out.extend(END_BLOCK);
     checksum.update(END);
-    member.extend(checksum.finalize().to_le_bytes());
+    out.extend(checksum.finalize().to_le_bytes());
     // Modulo 2^32, as RFC 1952 says.
-    member.extend((length as u32).to_le_bytes());
-    member
+    out.extend((length as u32).to_le_bytes());
 }
 
 #[cfg(test)]
@@ -143,7 +140,8 @@ mod tests {
                     let (one, other) = text.split_at(text.len() / 2);
                     deflaters[which].part(&[one, other]).unwrap()
                 }).collect();
-                let made = member_of(parts.iter());
+                let mut made = Vec::new();
+                put_member(parts.iter(), &mut made);
                 prop_assert_eq!(&made[..3], &[0x1f, 0x8b, 8]);
                 let mut alone = Vec::new();
                 GzDecoder::new(made.as_slice()).read_to_end(&mut alone).unwrap();

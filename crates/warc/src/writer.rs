@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::location::{Location, name};
-use crate::member::{Deflater, Part, member_of};
+use crate::member::{Deflater, Part, put_member};
 use crate::packed::{Block, Packed};
 use crate::reader::payload_digest_at;
 use crate::time::format_time;
@@ -101,7 +101,12 @@ pub struct Writer {
     file: File,
     length: u64,
     deflater: Deflater,
+    /// Records of one page, until they are written.
+    out: Vec<u8>,
 }
+
+/// Bytes of memory that are kept for the records of the next page.
+const MAX_KEPT: usize = 1 << 20;
 
 impl Writer {
     /// Opens file `number` in `folder` at `length` bytes: what lies behind was never acknowledged
@@ -121,8 +126,8 @@ impl Writer {
         let file = open(folder, number)?;
         file.set_len(length)?;
         let deflater = Deflater::new(options.level);
-        let mut writer =
-            Self { folder: folder.to_owned(), options, number, file, length, deflater };
+        let folder = folder.to_owned();
+        let mut writer = Self { folder, options, number, file, length, deflater, out: Vec::new() };
         writer.file.seek(SeekFrom::Start(length))?;
         if length == 0 {
             writer.info()?;
@@ -195,7 +200,8 @@ impl Writer {
                 head.field("WARC-Refers-To-Date", date);
             }
         }
-        let location = self.member(head, &block.part)?;
+        let location = Location { file: self.number, offset: self.length };
+        self.put(head, &block.part)?;
         if let Some(block) = &packed.request {
             let content = "application/http;msgtype=request";
             self.beside("request", content, id, response, time, block)?;
@@ -206,6 +212,7 @@ impl Writer {
             let block = Block::of(&mut self.deflater, &fields.0)?;
             self.beside("metadata", "application/warc-fields", id, response, time, &block)?;
         }
+        self.write()?;
         Ok(location)
     }
 
@@ -231,7 +238,7 @@ impl Writer {
         head.field(refers, &format!("<{id}>"));
         head.field("WARC-Block-Digest", &block.digest);
         head.field("Content-Type", content_type);
-        self.member(head, &block.part).map(|_| ())
+        self.put(head, &block.part)
     }
 
     /// Makes everything appended durable and says where the end is: the file's number and length.
@@ -253,21 +260,30 @@ impl Writer {
         head.field("WARC-Filename", &name(self.number));
         head.field("Content-Type", "application/warc-fields");
         let block = self.deflater.part(&[&block.0])?;
-        self.member(head, &block).map(|_| ())
+        self.put(head, &block)?;
+        self.write()
     }
 
-    fn member(&mut self, head: Head, block: &Part) -> io::Result<Location> {
+    /// Adds a record to those that are written next.
+    fn put(&mut self, head: Head, block: &Part) -> io::Result<()> {
         let head = self.deflater.part(&[&head.before(block.length())])?;
-        let member = member_of([&head, block].into_iter());
-        let location = Location { file: self.number, offset: self.length };
-        if let Err(error) = self.file.write_all(&member) {
-            // A full disk may have taken half of it.
-            self.file.set_len(self.length)?;
-            self.file.seek(SeekFrom::Start(self.length))?;
-            return Err(error);
+        put_member([&head, block].into_iter(), &mut self.out);
+        Ok(())
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.out);
+        match &written {
+            Ok(()) => self.length += self.out.len() as u64,
+            Err(_) => {
+                // A full disk may have taken half of it.
+                self.file.set_len(self.length)?;
+                self.file.seek(SeekFrom::Start(self.length))?;
+            }
         }
-        self.length += member.len() as u64;
-        Ok(location)
+        self.out.clear();
+        self.out.shrink_to(MAX_KEPT);
+        written
     }
 
     fn rotate(&mut self) -> io::Result<()> {
