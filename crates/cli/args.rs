@@ -34,6 +34,7 @@ pub(crate) struct Args {
 
 /// Flags of every command.
 #[derive(ClapArgs, Clone, Debug, Default)]
+#[command(next_help_heading = None::<&str>)]
 pub(crate) struct Common {
     /// Only errors
     #[arg(short, long, global = true)]

@@ -47,7 +47,7 @@ pub(crate) fn join(
     politeness: &hapax_frontier::Options,
 ) -> Result<Option<Joined>> {
     let Some(cluster) = connect(settings, &worker_name(data)?)? else { return Ok(None) };
-    let pages = settings.cluster_pages.unwrap_or(1e7).clamp(0.0, 1e12) as u64;
+    let pages = settings.cluster.cluster_pages.unwrap_or(1e7).clamp(0.0, 1e12) as u64;
     let store = cluster.store(settings.recipe()?.name(), settings.policy()?, pages);
     let store = store.map_err(|error| coded(USAGE, error.to_string()))?;
     let frontier = cluster.frontier(&data.frontier(), politeness.clone())?;
@@ -61,9 +61,9 @@ pub(crate) fn connect(
     settings: &Settings,
     worker: &str,
 ) -> Result<Option<Arc<hapax_cluster::Cluster>>> {
-    let Some(address) = &settings.cluster else { return Ok(None) };
+    let Some(address) = &settings.cluster.cluster else { return Ok(None) };
     let mut options = hapax_cluster::Options { worker: worker.to_owned(), ..Default::default() };
-    if let Some(name) = &settings.cluster_name {
+    if let Some(name) = &settings.cluster.cluster_name {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.is_empty() || !name.chars().all(plain) {
             return Err(coded(
@@ -73,8 +73,8 @@ pub(crate) fn connect(
         }
         options.name.clone_from(name);
     }
-    if let Some(lease) = &settings.cluster_lease {
-        options.lease = crate::units::parse_duration(lease)?;
+    if let Some(lease) = &settings.cluster.cluster_lease {
+        options.lease = lease.duration();
     }
     // At the start an unreachable cluster is reported soon; later a failover is waited for.
     let cluster = hapax_cluster::Cluster::join(address, &options);
@@ -92,7 +92,7 @@ pub(crate) fn join(
     settings: &Settings,
     _: &hapax_frontier::Options,
 ) -> Result<Option<Joined>> {
-    match &settings.cluster {
+    match &settings.cluster.cluster {
         None => Ok(None),
         Some(_) => Err(coded(USAGE, WITHOUT)),
     }

@@ -80,9 +80,9 @@ fn without(command: Command, empty: &[&OsStr]) -> Command {
 /// default. Where a command has a data directory of its own, as the demo, the file's is not meant.
 fn placed(command: Command, file: &Settings) -> Command {
     let of = |name: &str| match name {
-        "HAPAX_DATA" => file.data.clone().map(PathBuf::into_os_string),
-        "HAPAX_LOG_FILE" => file.log_file.clone().map(PathBuf::into_os_string),
-        "HAPAX_METRICS" => file.metrics.map(|address| address.to_string().into()),
+        "HAPAX_DATA" => file.common.data.clone().map(PathBuf::into_os_string),
+        "HAPAX_LOG_FILE" => file.common.log_file.clone().map(PathBuf::into_os_string),
+        "HAPAX_METRICS" => file.common.metrics.map(|address| address.to_string().into()),
         _ => None,
     };
     let command =

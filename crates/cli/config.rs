@@ -8,39 +8,40 @@ use url::Url;
 
 use crate::exit::{USAGE, coded};
 use crate::settings::{ScopeName, Settings};
-use crate::units::{NONE, parse_duration, parse_size};
+use crate::units::{Limit, Size, Time};
+
+/// A limit that is set and not `none`.
+fn given<T>(limit: &Option<Limit<T>>) -> Option<&T> {
+    limit.as_ref()?.0.as_ref()
+}
 
 impl Settings {
     /// The configuration of a crawl.
     pub(crate) fn config(&self) -> Result<Config> {
-        let limited = |text: &&str| *text != NONE;
         let default = Config::default();
-        let depth = self.max_depth.map(|depth| u16::try_from(depth).unwrap_or(u16::MAX));
+        let depth = self.limits.max_depth.and_then(|Limit(depth)| depth);
+        let depth = depth.map(|depth| u16::try_from(depth).unwrap_or(u16::MAX));
         Ok(Config {
-            max_pages: self.max_pages,
-            max_bytes: self.max_bytes.as_deref().filter(limited).map(parse_size).transpose()?,
-            time_limit: self
-                .time_limit
-                .as_deref()
-                .filter(limited)
-                .map(parse_duration)
-                .transpose()?,
-            max_pages_per_host: self.max_pages_per_host,
+            max_pages: self.limits.max_pages.and_then(|Limit(pages)| pages),
+            max_bytes: given(&self.limits.max_bytes).map(Size::bytes),
+            time_limit: given(&self.limits.time_limit).map(Time::duration),
+            max_pages_per_host: self.limits.max_pages_per_host.and_then(|Limit(pages)| pages),
             min_free_disk: self
+                .limits
                 .min_free_disk
-                .as_deref()
-                .map_or(Ok(default.min_free_disk), parse_size)?,
-            concurrency: self.concurrency.unwrap_or(default.concurrency).max(1),
+                .as_ref()
+                .map_or(default.min_free_disk, Size::bytes),
+            concurrency: self.politeness.concurrency.unwrap_or(default.concurrency).max(1),
             max_redirects: self.redirects()?,
             scope: ScopeRules {
-                kind: match self.scope.unwrap_or(ScopeName::Host) {
+                kind: match self.scope.scope.unwrap_or(ScopeName::Host) {
                     ScopeName::Host => ScopeKind::Host,
                     ScopeName::Domain => ScopeKind::Domain,
                     ScopeName::Prefix => ScopeKind::Prefix,
                     ScopeName::Any => ScopeKind::Any,
                 },
-                include: Self::patterns("include", &self.include)?,
-                exclude: Self::patterns("exclude", &self.exclude)?,
+                include: Self::patterns("include", &self.scope.include)?,
+                exclude: Self::patterns("exclude", &self.scope.exclude)?,
                 max_depth: depth.filter(|depth| *depth < u16::MAX),
                 urls: self.url_limits()?,
             },
@@ -48,16 +49,16 @@ impl Settings {
             patience: self.patience()?,
             requests: self.requests()?,
             pages: self.page_limits()?,
-            sitemaps: match self.no_sitemaps {
+            sitemaps: match self.scope.no_sitemaps {
                 Some(true) => None,
                 _ => Some(self.sitemap_limits()?),
             },
             dust: self.dust()?,
             decision: self.decision()?,
             storage: Storage {
-                archive: self.no_warc != Some(true),
-                index: self.no_index != Some(true),
-                links_only: self.links_only == Some(true),
+                archive: self.output.no_warc != Some(true),
+                index: self.output.no_index != Some(true),
+                links_only: self.output.links_only == Some(true),
             },
         })
     }
@@ -79,13 +80,13 @@ impl Settings {
     /// # Errors
     /// The first setting that cannot be used, with what to write instead.
     pub(crate) fn check(&self, seeds: &[Url]) -> Result<()> {
-        let shared = self.cluster.as_deref().is_some_and(|address| !address.is_empty());
+        let shared = self.cluster.cluster.as_deref().is_some_and(|address| !address.is_empty());
         #[cfg(not(feature = "cluster"))]
         if shared {
             return Err(coded(USAGE, crate::cluster::WITHOUT));
         }
         let config = self.config()?;
-        if shared && (self.max_queued_per_host.is_some() || self.max_queue.is_some()) {
+        if shared && (self.hosts.max_queued_per_host.is_some() || self.hosts.max_queue.is_some()) {
             let what = "--max-queued-per-host and --max-queue bound the queues of one data directory: leave them out with --cluster";
             return Err(coded(USAGE, what));
         }

@@ -122,7 +122,8 @@ mod tests {
     fn a_reader_finds_what_was_set_and_the_defaults_of_all_else() {
         let folder = tempfile::tempdir().unwrap();
         let data = DataDir::open(folder.path()).unwrap();
-        let settings = Settings { delay: Some("3s".to_owned()), ..Settings::default() };
+        let mut settings = Settings::default();
+        settings.politeness.delay = Some("3s".parse().unwrap());
         save(data.root(), vec!["http://a.example/".to_owned()], &settings).unwrap();
         let text = fs::read_to_string(folder.path().join("crawl.toml")).unwrap();
         let of = |name: &str| -> Vec<&str> {
@@ -131,7 +132,10 @@ mod tests {
         assert_eq!(of("delay = "), ["delay = \"3s\""]);
         assert_eq!(of("scope = "), ["# scope = \"host\""]);
         assert!(of("max-pages = ").is_empty(), "it has none");
-        assert_eq!(saved(data.root()).unwrap().unwrap().settings.delay, settings.delay);
+        assert_eq!(
+            saved(data.root()).unwrap().unwrap().settings.politeness.delay,
+            settings.politeness.delay
+        );
         let file = folder.path().join("crawl.toml");
         assert_eq!(code_of(&open(&file).unwrap_err()), USAGE);
     }

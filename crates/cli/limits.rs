@@ -12,7 +12,7 @@ use hapax_url::UrlLimits;
 
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
-use crate::units::{parse_duration, parse_size};
+use crate::units::{Limit, Size, Time, parse_duration, parse_size};
 
 /// A host that fails is left alone for ten times the delay at first, but within these.
 const SHORTEST_BREAK: Duration = Duration::from_millis(200);
@@ -32,10 +32,10 @@ where
 }
 
 /// As [`number`], of bytes.
-fn size(flag: &str, given: Option<&str>, default: usize, within: [&str; 2]) -> Result<usize> {
+fn size(flag: &str, given: Option<&Size>, default: usize, within: [&str; 2]) -> Result<usize> {
     let Some(given) = given else { return Ok(default) };
     let [least, most] = within;
-    let bytes = parse_size(given)?;
+    let bytes = given.bytes();
     if bytes < parse_size(least)? || bytes > parse_size(most)? {
         return Err(refused(flag, given, least, most));
     }
@@ -43,10 +43,15 @@ fn size(flag: &str, given: Option<&str>, default: usize, within: [&str; 2]) -> R
 }
 
 /// As [`number`], of time.
-fn time(flag: &str, given: Option<&str>, default: Duration, within: [&str; 2]) -> Result<Duration> {
+fn time(
+    flag: &str,
+    given: Option<&Time>,
+    default: Duration,
+    within: [&str; 2],
+) -> Result<Duration> {
     let Some(given) = given else { return Ok(default) };
     let [least, most] = within;
-    let time = parse_duration(given)?;
+    let time = given.duration();
     if time < parse_duration(least)? || time > parse_duration(most)? {
         return Err(refused(flag, given, least, most));
     }
@@ -69,42 +74,52 @@ const MOST_REDIRECTS: u8 = 50;
 impl Settings {
     /// Redirects in a row that are followed.
     pub(crate) fn redirects(&self) -> Result<u8> {
-        number("max-redirects", self.max_redirects, REDIRECTS, 0..=MOST_REDIRECTS)
+        number("max-redirects", self.requests.max_redirects, REDIRECTS, 0..=MOST_REDIRECTS)
     }
 
     /// Limits of each request.
     pub(crate) fn limits(&self) -> Result<hapax_fetch::Limits> {
         let default = hapax_fetch::Limits::default();
-        let wait = |flag: &str, text: &Option<String>, default| {
-            time(flag, text.as_deref(), default, ["1ms", "1d"])
+        let wait = |flag: &str, text: &Option<Time>, default| {
+            time(flag, text.as_ref(), default, ["1ms", "1d"])
         };
-        let bytes = |flag: &str, text: &Option<String>, default, least| {
-            size(flag, text.as_deref(), default, [least, "1TiB"])
+        let bytes = |flag: &str, text: &Option<Size>, default, least| {
+            size(flag, text.as_ref(), default, [least, "1TiB"])
         };
         let count = |flag: &str, given, default, least, most| {
             number(flag, given, default, RangeInclusive::new(least, most))
         };
-        let idle = self.max_idle_connections;
-        let (large, waiting) = (self.large_bodies, self.waiting_bodies);
+        let idle = self.bodies.max_idle_connections;
+        let (large, waiting) = (self.bodies.large_bodies, self.bodies.waiting_bodies);
         Ok(hapax_fetch::Limits {
             // The archive gives back what is smaller than a record may be.
             max_body: size(
                 "max-body",
-                self.max_body.as_deref(),
+                self.requests.max_body.as_ref(),
                 default.max_body,
                 ["1B", "255MiB"],
             )?,
-            max_ratio: count("max-ratio", self.max_ratio, default.max_ratio, 1, 1_000_000)?,
+            max_ratio: count("max-ratio", self.bodies.max_ratio, default.max_ratio, 1, 1_000_000)?,
             max_encodings: count(
                 "max-encodings",
-                self.max_encodings,
+                self.bodies.max_encodings,
                 default.max_encodings,
                 1,
                 16,
             )?,
-            max_robots: bytes("max-robots", &self.max_robots, default.max_robots, "1KiB")?,
-            max_unwanted: bytes("max-unwanted", &self.max_unwanted, default.max_unwanted, "0B")?,
-            max_headers: bytes("max-headers", &self.max_headers, default.max_headers, "256B")?,
+            max_robots: bytes("max-robots", &self.bodies.max_robots, default.max_robots, "1KiB")?,
+            max_unwanted: bytes(
+                "max-unwanted",
+                &self.bodies.max_unwanted,
+                default.max_unwanted,
+                "0B",
+            )?,
+            max_headers: bytes(
+                "max-headers",
+                &self.bodies.max_headers,
+                default.max_headers,
+                "256B",
+            )?,
             large_bodies: count("large-bodies", large, default.large_bodies, 1, 65_536)?,
             waiting_bodies: count("waiting-bodies", waiting, default.waiting_bodies, 0, 65_536)?,
             max_idle_connections: count(
@@ -114,24 +129,28 @@ impl Settings {
                 0,
                 1_000_000,
             )?,
-            dns_timeout: wait("dns-timeout", &self.dns_timeout, default.dns_timeout)?,
+            dns_timeout: wait("dns-timeout", &self.bodies.dns_timeout, default.dns_timeout)?,
             connect_timeout: wait(
                 "connect-timeout",
-                &self.connect_timeout,
+                &self.requests.connect_timeout,
                 default.connect_timeout,
             )?,
-            read_timeout: wait("read-timeout", &self.read_timeout, default.read_timeout)?,
-            total_timeout: wait("request-timeout", &self.request_timeout, default.total_timeout)?,
-            min_rate: bytes("min-rate", &self.min_rate, default.min_rate, "0B")?,
-            large_rate: bytes("large-rate", &self.large_rate, default.large_rate, "0B")?,
-            slow_after: wait("slow-after", &self.slow_after, default.slow_after)?,
+            read_timeout: wait("read-timeout", &self.requests.read_timeout, default.read_timeout)?,
+            total_timeout: wait(
+                "request-timeout",
+                &self.requests.request_timeout,
+                default.total_timeout,
+            )?,
+            min_rate: bytes("min-rate", &self.bodies.min_rate, default.min_rate, "0B")?,
+            large_rate: bytes("large-rate", &self.bodies.large_rate, default.large_rate, "0B")?,
+            slow_after: wait("slow-after", &self.bodies.slow_after, default.slow_after)?,
         })
     }
 
     /// Limits of each sitemap.
     pub(crate) fn sitemap_limits(&self) -> Result<SitemapLimits> {
         let default = SitemapLimits::default();
-        let (bytes, urls) = (self.max_sitemap.as_deref(), self.max_sitemap_urls);
+        let (bytes, urls) = (self.documents.max_sitemap.as_ref(), self.documents.max_sitemap_urls);
         Ok(SitemapLimits {
             max_bytes: size("max-sitemap", bytes, default.max_bytes, ["1KiB", "1GiB"])?,
             max_urls: number("max-sitemap-urls", urls, default.max_urls, 0..=10_000_000)?,
@@ -143,15 +162,31 @@ impl Settings {
     pub(crate) fn page_limits(&self) -> Result<hapax_extract::Limits> {
         let default = hapax_extract::Limits::default();
         let parse = hapax_extract::ParseLimits::default();
-        let (attributes, most_time) = (self.max_attributes, self.max_parse_time.as_deref());
+        let (attributes, most_time) =
+            (self.documents.max_attributes, self.documents.max_parse_time.as_ref());
         Ok(hapax_extract::Limits {
-            max_links: number("max-links", self.max_links, default.max_links, 0..=10_000_000)?,
+            max_links: number(
+                "max-links",
+                self.documents.max_links,
+                default.max_links,
+                0..=10_000_000,
+            )?,
             // Twice that of the frontier, which says of a URL that is too long that it was left out.
             max_url_bytes: self.url_limits()?.max_length.saturating_mul(2),
             agent: self.product_token(),
             parse: hapax_extract::ParseLimits {
-                max_depth: number("max-nesting", self.max_nesting, parse.max_depth, 16..=65_536)?,
-                max_nodes: number("max-nodes", self.max_nodes, parse.max_nodes, 100..=100_000_000)?,
+                max_depth: number(
+                    "max-nesting",
+                    self.documents.max_nesting,
+                    parse.max_depth,
+                    16..=65_536,
+                )?,
+                max_nodes: number(
+                    "max-nodes",
+                    self.documents.max_nodes,
+                    parse.max_nodes,
+                    100..=100_000_000,
+                )?,
                 max_attributes: number(
                     "max-attributes",
                     attributes,
@@ -170,8 +205,8 @@ impl Settings {
         let count = |flag: &str, given, default, least| {
             number(flag, given, default, RangeInclusive::new(least, 65_536))
         };
-        let (length, segments) = (self.max_url_length, self.max_url_segments);
-        let (parameters, repeated) = (self.max_url_parameters, self.max_repeated_segment);
+        let (length, segments) = (self.urls.max_url_length, self.urls.max_url_segments);
+        let (parameters, repeated) = (self.urls.max_url_parameters, self.urls.max_repeated_segment);
         Ok(UrlLimits {
             // Twice as many bytes are still a key that the stores take.
             max_length: number("max-url-length", length, default.max_length, 16..=32_000)?,
@@ -183,37 +218,37 @@ impl Settings {
                 default.max_repeated_segment,
                 1,
             )?,
-            years: self.url_years.as_deref().map_or(Ok(default.years), years)?,
-            sort_query: self.sort_query == Some(true),
+            years: self.urls.url_years.as_deref().map_or(Ok(default.years), years)?,
+            sort_query: self.scope.sort_query == Some(true),
         })
     }
 
     /// When hosts and addresses may be asked.
     pub(crate) fn politeness(&self) -> Result<hapax_frontier::Options> {
         let default = hapax_frontier::Options::default();
-        let delay = self.delay()?;
-        let pause = |flag: &str, text: &Option<String>, default| {
-            time(flag, text.as_deref(), default, ["0s", "1d"])
+        let delay = self.delay();
+        let pause = |flag: &str, text: &Option<Time>, default| {
+            time(flag, text.as_ref(), default, ["0s", "1d"])
         };
         let tries = |flag: &str, given, default| number(flag, given, default, 1..=1_000_000);
         let breaks = delay.saturating_mul(10).clamp(SHORTEST_BREAK, LONGEST_BREAK);
         Ok(hapax_frontier::Options {
             delay,
-            max_delay: pause("max-delay", &self.max_delay, default.max_delay)?,
-            per_host: self.per_host.unwrap_or(default.per_host).max(1),
-            address_delay: pause("address-delay", &self.address_delay, delay / 4)?,
-            breaker_after: tries("breaker-after", self.breaker_after, default.breaker_after)?,
-            breaker_wait: pause("breaker-wait", &self.breaker_wait, breaks)?,
-            give_up_after: tries("give-up-after", self.give_up_after, default.give_up_after)?,
+            max_delay: pause("max-delay", &self.hosts.max_delay, default.max_delay)?,
+            per_host: self.politeness.per_host.unwrap_or(default.per_host).max(1),
+            address_delay: pause("address-delay", &self.hosts.address_delay, delay / 4)?,
+            breaker_after: tries("breaker-after", self.hosts.breaker_after, default.breaker_after)?,
+            breaker_wait: pause("breaker-wait", &self.hosts.breaker_wait, breaks)?,
+            give_up_after: tries("give-up-after", self.hosts.give_up_after, default.give_up_after)?,
             max_queued_per_host: number(
                 "max-queued-per-host",
-                self.max_queued_per_host,
+                self.hosts.max_queued_per_host,
                 default.max_queued_per_host,
                 1..=u64::MAX,
             )?,
             max_queue_bytes: size(
                 "max-queue",
-                self.max_queue.as_deref(),
+                self.hosts.max_queue.as_ref(),
                 default.max_queue_bytes as usize,
                 ["1KiB", "1TiB"],
             )? as u64,
@@ -223,15 +258,15 @@ impl Settings {
     /// How long strangers are waited for.
     pub(crate) fn patience(&self) -> Result<Patience> {
         let default = Patience::default();
-        let wait = |flag: &str, text: &Option<String>, default, least| {
-            time(flag, text.as_deref(), default, [least, "1d"])
+        let wait = |flag: &str, text: &Option<Time>, default, least| {
+            time(flag, text.as_ref(), default, [least, "1d"])
         };
-        let (delay, retry) = (&self.max_crawl_delay, &self.max_retry_after);
-        let factor = self.aside_factor;
+        let (delay, retry) = (&self.hosts.max_crawl_delay, &self.hosts.max_retry_after);
+        let factor = self.hosts.aside_factor;
         Ok(Patience {
             max_crawl_delay: wait("max-crawl-delay", delay, default.max_crawl_delay, "0s")?,
             max_retry_after: wait("max-retry-after", retry, default.max_retry_after, "0s")?,
-            aside_after: wait("aside-after", &self.aside_after, default.aside_after, "1ms")?,
+            aside_after: wait("aside-after", &self.hosts.aside_after, default.aside_after, "1ms")?,
             aside_factor: number("aside-factor", factor, default.aside_factor, 0..=1000)?,
         })
     }
@@ -241,8 +276,12 @@ impl Settings {
         let default = Dust::default();
         Ok(Dust {
             // Of a few pages nobody knows whether they repeat.
-            pages: number("dust-pages", self.dust_pages, default.pages, 10..=u64::MAX)?,
-            share: number("dust-share", self.dust_share, default.share, 0.5..=1.0)?,
+            pages: match self.urls.dust_pages {
+                Some(Limit(None)) => u64::MAX,
+                Some(Limit(pages)) => number("dust-pages", pages, default.pages, 10..=u64::MAX)?,
+                None => default.pages,
+            },
+            share: number("dust-share", self.urls.dust_share, default.share, 0.5..=1.0)?,
         })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) fn open(data: &Path) -> Result<Searcher> {
         && let Some(saved) = saved(data)?
         && !saved.settings.index()
     {
-        let flag = match saved.settings.links_only {
+        let flag = match saved.settings.output.links_only {
             Some(true) => "--links-only",
             _ => "--no-index",
         };

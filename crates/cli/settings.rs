@@ -3,8 +3,12 @@
 // By their paths, for the fuzz target that takes this file alone.
 #[path = "settings/all.rs"]
 mod all;
+#[path = "settings/defences.rs"]
+mod defences;
 #[path = "settings/file.rs"]
 mod file;
+#[path = "settings/groups.rs"]
+mod groups;
 
 use std::time::Duration;
 
@@ -17,7 +21,7 @@ use url::Url;
 
 use crate::exit::{USAGE, coded};
 use crate::spelling::recipe_named;
-use crate::units::parse_duration;
+use crate::units::Time;
 
 pub(crate) use all::Settings;
 
@@ -53,17 +57,17 @@ impl Settings {
 
     /// Whether hosts may show pages that are not for everybody, to whom they know.
     pub(crate) fn is_personal(&self) -> bool {
-        self.cookies == Some(true) || Self::list(&self.header).next().is_some()
+        self.requests.cookies == Some(true) || Self::list(&self.requests.header).next().is_some()
     }
 
     /// Whether the index is built.
     pub(crate) fn index(&self) -> bool {
-        self.no_index != Some(true) && self.links_only != Some(true)
+        self.output.no_index != Some(true) && self.output.links_only != Some(true)
     }
 
     /// The hosts whose robots.txt is not asked.
     pub(crate) fn ignore_robots(&self) -> Vec<String> {
-        Self::list(&self.ignore_robots).cloned().collect()
+        Self::list(&self.politeness.ignore_robots).cloned().collect()
     }
 
     /// Hosts as a flag names them: an address would name none.
@@ -80,19 +84,20 @@ impl Settings {
     }
 
     /// The pause between two requests to a host.
-    pub(crate) fn delay(&self) -> Result<Duration> {
-        self.delay.as_deref().map_or(Ok(Duration::from_secs(1)), parse_duration)
+    pub(crate) fn delay(&self) -> Duration {
+        self.politeness.delay.as_ref().map_or(Duration::from_secs(1), Time::duration)
     }
 
     /// The product token of the User-Agent, for robots.txt and `<meta name=robots>`.
     pub(crate) fn product_token(&self) -> String {
-        let (user_agent, contact) = (self.user_agent.clone(), self.contact.clone());
+        let (user_agent, contact) =
+            (self.politeness.user_agent.clone(), self.politeness.contact.clone());
         Requests { user_agent, contact, ..Requests::default() }.agent().1
     }
 
     /// How requests are made.
     pub(crate) fn requests(&self) -> Result<Requests> {
-        let proxy = self.proxy.as_deref().map(|text| {
+        let proxy = self.safety.proxy.as_deref().map(|text| {
             let proxy =
                 Url::parse(text).ok().filter(|url| url.scheme() == "http" && url.has_host());
             proxy.ok_or_else(|| {
@@ -118,22 +123,22 @@ impl Settings {
             Ok((name.to_owned(), value.trim().to_owned()))
         };
         Ok(Requests {
-            user_agent: self.user_agent.clone(),
-            contact: self.contact.clone(),
+            user_agent: self.politeness.user_agent.clone(),
+            contact: self.politeness.contact.clone(),
             limits: self.limits()?,
             guard: self.guard()?,
             proxy: proxy.transpose()?,
-            insecure: Self::hosts("insecure", &self.insecure)?,
-            headers: Self::list(&self.header).map(header).collect::<Result<_>>()?,
-            cookies: self.cookies == Some(true),
-            ignore_robots: Self::hosts("ignore-robots", &self.ignore_robots)?,
+            insecure: Self::hosts("insecure", &self.safety.insecure)?,
+            headers: Self::list(&self.requests.header).map(header).collect::<Result<_>>()?,
+            cookies: self.requests.cookies == Some(true),
+            ignore_robots: Self::hosts("ignore-robots", &self.politeness.ignore_robots)?,
         })
     }
 
     /// Which addresses may be dialled.
     pub(crate) fn guard(&self) -> Result<hapax_fetch::AddressGuard> {
         let mut guard = hapax_fetch::AddressGuard::default();
-        for cidr in Self::list(&self.allow_private) {
+        for cidr in Self::list(&self.safety.allow_private) {
             let net = cidr.parse().map_err(|_| {
                 coded(
                     USAGE,
@@ -142,7 +147,7 @@ impl Settings {
             })?;
             guard.allow.push(net);
         }
-        for text in Self::list(&self.ports) {
+        for text in Self::list(&self.safety.ports) {
             let (from, to) = text.split_once('-').unwrap_or((text, text));
             let ports = from.trim().parse().ok().zip(to.trim().parse().ok());
             let ports = ports.filter(|(from, to)| *from > 0 && from <= to).ok_or_else(|| {
@@ -155,31 +160,35 @@ impl Settings {
 
     /// What fingerprints are made of.
     pub(crate) fn recipe(&self) -> Result<Recipe> {
-        self.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)
+        self.duplicates.recipe.as_deref().map_or(Ok(Recipe::default()), recipe_named)
     }
 
     /// The thresholds of the duplicate decision.
     pub(crate) fn policy(&self) -> Result<hapax_dedup::Policy> {
         let default = hapax_dedup::Policy::default();
-        let distance = self.distance.unwrap_or(default.distance);
+        let distance = self.duplicates.distance.unwrap_or(default.distance);
         if distance > hapax_dedup::MAX_DISTANCE {
             return Err(coded(
                 USAGE,
                 format!("--distance {distance}: 0 to {} are possible", hapax_dedup::MAX_DISTANCE),
             ));
         }
-        for (name, value) in
-            [("similarity", self.similarity), ("similarity-same-host", self.similarity_same_host)]
-        {
+        for (name, value) in [
+            ("similarity", self.duplicates.similarity),
+            ("similarity-same-host", self.duplicates.similarity_same_host),
+        ] {
             if let Some(value) = value.filter(|value| !(0.0..=1.0).contains(value)) {
                 return Err(coded(USAGE, format!("--{name} {value}: it lies between 0 and 1")));
             }
         }
         Ok(hapax_dedup::Policy {
             distance,
-            similarity: self.similarity.unwrap_or(default.similarity),
-            similarity_same_site: self.similarity_same_host.unwrap_or(default.similarity_same_site),
-            hamming_only: self.policy == Some(PolicyName::Simhash),
+            similarity: self.duplicates.similarity.unwrap_or(default.similarity),
+            similarity_same_site: self
+                .duplicates
+                .similarity_same_host
+                .unwrap_or(default.similarity_same_site),
+            hamming_only: self.duplicates.policy == Some(PolicyName::Simhash),
             ..default
         })
     }
@@ -190,13 +199,17 @@ mod tests {
     use clap::Args as _;
 
     use super::*;
+    use crate::units::Limit;
 
     #[test]
     fn a_flag_wins_over_the_file_and_a_wrong_name_is_guessed() {
         let file: Settings = toml::from_str("max-pages = 5\ndelay = \"2s\"").unwrap();
-        let flags = Settings { max_pages: Some(7), ..Settings::default() };
-        let both = flags.or(file);
-        assert_eq!((both.max_pages, both.delay.as_deref()), (Some(7), Some("2s")));
+        let mut flags = Settings::default();
+        flags.limits.max_pages = Some(Limit(Some(7)));
+        let both = flags.over(file).unwrap();
+        let delay = both.politeness.delay.map(|delay| delay.duration());
+        assert_eq!(both.limits.max_pages, Some(Limit(Some(7))));
+        assert_eq!(delay, Some(Duration::from_secs(2)));
         let error = Settings::parse("max-page = 5", "c.toml").unwrap_err().to_string();
         assert!(error.contains("unknown field `max-page`; did you mean `max-pages`?"), "{error}");
         let error = Settings::parse("zzzzzzzz = 5", "c.toml").unwrap_err().to_string();
@@ -205,10 +218,13 @@ mod tests {
         assert!(error.contains("`prefix`") && !error.contains("did you mean"), "{error}");
         let all = "max-pages = \"none\"\nmax-depth = \"none\"\nmax-bytes = \"none\"";
         let none = Settings::parse(all, "c.toml").unwrap();
-        assert_eq!((none.max_pages, none.max_depth), (Some(u64::MAX), Some(u64::MAX)));
         assert_eq!(
-            Settings::parse(&toml::to_string(&none).unwrap(), "").unwrap().max_pages,
-            none.max_pages
+            (none.limits.max_pages, none.limits.max_depth),
+            (Some(Limit(None)), Some(Limit(None)))
+        );
+        assert_eq!(
+            Settings::parse(&toml::to_string(&none).unwrap(), "").unwrap().limits.max_pages,
+            none.limits.max_pages
         );
     }
 

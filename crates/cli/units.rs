@@ -1,8 +1,14 @@
-//! Parses times and sizes.
+//! Times, sizes and limits: as they are written, and what they are.
 
+use std::fmt::{self, Display};
+use std::marker::PhantomData;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
+use serde::de::{Deserializer, Error, Visitor};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 
 use crate::exit::{USAGE, coded};
 
@@ -12,12 +18,106 @@ const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
 /// What takes back a limit that an earlier run, the environment or a file has set.
 pub(crate) const NONE: &str = "none";
 
-pub(crate) fn check_duration(text: &str) -> Result<String, String> {
-    parse_duration(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+/// A time as it was written, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Time {
+    text: String,
+    value: Duration,
 }
 
-pub(crate) fn check_size(text: &str) -> Result<String, String> {
-    parse_size(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
+/// A number of bytes as it was written, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Size {
+    text: String,
+    value: u64,
+}
+
+/// A limit, or [`NONE`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit<T>(pub(crate) Option<T>);
+
+impl Time {
+    pub(crate) const fn duration(&self) -> Duration {
+        self.value
+    }
+}
+
+impl Size {
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.value
+    }
+}
+
+impl FromStr for Time {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(Self { value: parse_duration(text)?, text: text.to_owned() })
+    }
+}
+
+impl FromStr for Size {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(Self { value: parse_size(text)?, text: text.to_owned() })
+    }
+}
+
+/// What a limit limits.
+pub(crate) trait Limited: FromStr + Serialize {
+    /// How it is written.
+    const WRITTEN: &'static str;
+
+    /// What is wrong with a text that is none.
+    fn wrong(error: Self::Err) -> String;
+}
+
+impl Limited for u64 {
+    const WRITTEN: &'static str = "a whole number";
+
+    fn wrong(_: std::num::ParseIntError) -> String {
+        format!("it is neither a whole number below 2^64 nor `{NONE}`")
+    }
+}
+
+impl Limited for Size {
+    const WRITTEN: &'static str = "a size";
+
+    fn wrong(error: anyhow::Error) -> String {
+        error.to_string()
+    }
+}
+
+impl Limited for Time {
+    const WRITTEN: &'static str = "a time";
+
+    fn wrong(error: anyhow::Error) -> String {
+        error.to_string()
+    }
+}
+
+impl<T: Limited> FromStr for Limit<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            NONE => Ok(Self(None)),
+            text => text.parse().map(|limit| Self(Some(limit))).map_err(T::wrong),
+        }
+    }
+}
+
+impl Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// How many at a time.
@@ -26,66 +126,64 @@ pub(crate) fn check_count(text: &str) -> Result<usize, String> {
     count.ok_or_else(|| format!("{text:?} is no whole number from 1 to {}", usize::MAX))
 }
 
-/// As `check_duration`, or [`NONE`].
-pub(crate) fn check_duration_limit(text: &str) -> Result<String, String> {
-    if text == NONE { Ok(text.to_owned()) } else { check_duration(text) }
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.text)
+    }
 }
 
-/// As `check_size`, or [`NONE`].
-pub(crate) fn check_size_limit(text: &str) -> Result<String, String> {
-    if text == NONE { Ok(text.to_owned()) } else { check_size(text) }
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.text)
+    }
 }
 
-/// A number, or [`NONE`].
-pub(crate) fn parse_limit(text: &str) -> Result<u64, String> {
-    if text == NONE {
-        return Ok(u64::MAX);
+impl<T: Limited> Serialize for Limit<T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Some(limit) => limit.serialize(to),
+            None => to.serialize_str(NONE),
+        }
     }
-    text.parse().map_err(|_| format!("it is neither a whole number below 2^64 nor `{NONE}`"))
 }
 
-/// How a file holds a limit: a number, or [`NONE`].
-pub(crate) mod limit {
-    use std::fmt;
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
 
-    use serde::de::{Deserializer, Error, Visitor};
-    use serde::ser::Serializer;
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
+    }
+}
 
-    use super::{NONE, parse_limit};
+impl<'de, T: Limited> Deserialize<'de> for Limit<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(LimitVisitor(PhantomData))
+    }
+}
 
-    #[expect(clippy::ref_option, reason = "serde calls it so")]
-    pub(crate) fn serialize<S: Serializer>(limit: &Option<u64>, to: S) -> Result<S::Ok, S::Error> {
-        match limit {
-            Some(number) if *number < u64::MAX => to.serialize_u64(*number),
-            _ => to.serialize_str(NONE),
-        }
+struct LimitVisitor<T>(PhantomData<T>);
+
+impl<T: Limited> Visitor<'_> for LimitVisitor<T> {
+    type Value = Limit<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} or \"{NONE}\"", T::WRITTEN)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-        from.deserialize_any(Limit).map(Some)
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Limit<T>, E> {
+        self.visit_str(&number.to_string())
     }
 
-    struct Limit;
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Limit<T>, E> {
+        self.visit_str(&number.to_string())
+    }
 
-    impl Visitor<'_> for Limit {
-        type Value = u64;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            write!(f, "a whole number or \"{NONE}\"")
-        }
-
-        fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
-            Ok(number)
-        }
-
-        fn visit_i64<E: Error>(self, number: i64) -> Result<u64, E> {
-            let wrong = serde::de::Unexpected::Signed(number);
-            u64::try_from(number).map_err(|_| E::invalid_value(wrong, &self))
-        }
-
-        fn visit_str<E: Error>(self, text: &str) -> Result<u64, E> {
-            parse_limit(text).map_err(E::custom)
-        }
+    fn visit_str<E: Error>(self, text: &str) -> Result<Limit<T>, E> {
+        text.parse().map_err(E::custom)
     }
 }
 
@@ -161,13 +259,12 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_number_or_none_in_flags_and_files() {
-        #[derive(Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
         struct File {
-            #[serde(with = "limit")]
-            pages: Option<u64>,
+            pages: Limit<u64>,
         }
-        for (text, pages) in [("pages = 7\n", 7), ("pages = \"none\"\n", u64::MAX)] {
-            let file = File { pages: Some(pages) };
+        for (text, pages) in [("pages = 7\n", Some(7)), ("pages = \"none\"\n", None)] {
+            let file = File { pages: Limit(pages) };
             assert_eq!(toml::from_str::<File>(text).unwrap(), file);
             assert_eq!(toml::to_string(&file).unwrap(), text);
         }
@@ -175,9 +272,10 @@ mod tests {
             let error = toml::from_str::<File>(wrong).unwrap_err().to_string();
             assert!(error.contains("whole number"), "{error}");
         }
-        assert_eq!((parse_limit("0"), parse_limit("none")), (Ok(0), Ok(u64::MAX)));
-        assert!(parse_limit("-1").is_err() && parse_limit("None").is_err());
-        assert!(check_size_limit("none").is_ok() && check_size_limit("nine").is_err());
-        assert!(check_duration_limit("none").is_ok() && check_duration_limit("1 year").is_err());
+        assert_eq!(("0".parse(), "none".parse()), (Ok(Limit(Some(0u64))), Ok(Limit::<u64>(None))));
+        assert!("-1".parse::<Limit<u64>>().is_err() && "None".parse::<Limit<u64>>().is_err());
+        let size = |text: &str| text.parse::<Limit<Size>>();
+        assert!(size("none").is_ok() && size("1k").is_ok() && size("nine").is_err());
+        assert!("none".parse::<Limit<Time>>().is_ok() && "1 year".parse::<Limit<Time>>().is_err());
     }
 }

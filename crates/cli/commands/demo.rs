@@ -15,6 +15,7 @@ use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 use crate::shell::shell_path;
 use crate::summary::{code_of, print_summary};
+use crate::units::Limit;
 use hapax_data::DataDir;
 
 /// Bytes of a request's head.
@@ -77,8 +78,9 @@ pub(super) fn run(data: Option<PathBuf>, common: &Common) -> Result<u8> {
             "Its pages come with advertisements, session ids, print versions, a calendar without end and a\nforbidden folder. Each text should be kept once."
         )?;
     }
-    let settings =
-        Settings { delay: Some("10ms".into()), max_depth: Some(8), ..Settings::default() };
+    let mut settings = Settings::default();
+    settings.politeness.delay = Some("10ms".parse()?);
+    settings.limits.max_depth = Some(Limit(Some(8)));
     let summary = resume(data, seeds, settings, Run::default(), common)?;
     if !common.quiet {
         print_summary(&summary, false)?;

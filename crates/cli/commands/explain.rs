@@ -41,13 +41,13 @@ pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
 /// One page, and what the tables of the data directory would say of it.
 fn one(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let data = &args.data.data;
-    let asked = settings.recipe.is_some();
+    let asked = settings.duplicates.recipe.is_some();
     // A directory that cannot be read is told last: the page's own stages need none.
     let (saved, unread) = match crate::data::saved(data) {
         Ok(saved) => (saved.unwrap_or_default().settings, None),
         Err(error) => (Settings::default(), Some(error)),
     };
-    let settings = settings.clone().or(saved);
+    let settings = settings.clone().over(saved)?;
     let (policy, recipe) = (settings.policy()?, settings.recipe()?);
     let tables = unread.map_or_else(|| Ok(read_only(data, policy, recipe.name())?), Err);
     // Without a word of the caller's, the page is read as the tables ask for it.

@@ -115,7 +115,7 @@ pub(super) fn run(url: &Url, settings: Settings, args: &ExplainArgs) -> Result<u
     if seeds.is_empty() {
         seeds.push(url.clone());
     }
-    let settings = settings.or(saved.settings);
+    let settings = settings.over(saved.settings)?;
     let policy = settings.policy()?;
     let judge = Judge::new(settings, &seeds, Some(data))?;
     let stored = judge.stored(url, data)?;
@@ -186,7 +186,7 @@ impl Judge {
             store: store.flatten(),
             data: data.map(Path::to_owned),
             recrawl: false,
-            max_pages_per_host: settings.max_pages_per_host.unwrap_or(u64::MAX),
+            max_pages_per_host: config.max_pages_per_host.unwrap_or(u64::MAX),
             decisions: data.map_or_else(|| Ok(Decisions::default()), Decisions::committed)?,
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
         })

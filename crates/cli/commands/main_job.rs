@@ -25,7 +25,7 @@ use hapax_data::DataDir;
 /// Flags over the settings file.
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
     match &common.config {
-        Some(path) => Ok(flags.or(Settings::read(path)?)),
+        Some(path) => flags.over(Settings::read(path)?),
         None => Ok(flags),
     }
 }
@@ -33,7 +33,7 @@ pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
 pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
     let settings = with_file(args.settings.clone(), common)?;
     let kept = if args.fresh { None } else { crate::data::saved(&args.data.data)? };
-    let limits = settings.clone().or(kept.unwrap_or_default().settings).url_limits()?;
+    let limits = settings.clone().over(kept.unwrap_or_default().settings)?.url_limits()?;
     let seeds = args.seeds.as_deref().map(|path| read_seeds(path, &limits)).transpose()?;
     if seeds.is_none() && !args.data.data.join("crawl.toml").exists() {
         return Err(coded(USAGE, "--seeds FILE is needed: a file with one URL a line"));
@@ -49,7 +49,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         let seeds = seeds.unwrap_or_else(|| {
             saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect()
         });
-        return explain_url::dry_run(&seeds, settings.or(saved.settings), known, args.recrawl);
+        return explain_url::dry_run(&seeds, settings.over(saved.settings)?, known, args.recrawl);
     }
     let data = DataDir::open(&args.data.data)?;
     if args.fresh {
@@ -93,9 +93,9 @@ pub(super) fn resume(
     let saved = crate::data::saved(&root)?;
     let is_first = saved.is_none();
     let saved = saved.unwrap_or_default();
-    let mut settings = flags.or(saved.settings);
+    let mut settings = flags.over(saved.settings)?;
     // An empty address takes back the one that was saved.
-    settings.cluster = settings.cluster.filter(|address| !address.is_empty());
+    settings.cluster.cluster = settings.cluster.cluster.filter(|address| !address.is_empty());
     crate::data::protect(&data, &settings)?;
     let mut all: Vec<Url> = saved.seeds.iter().filter_map(|seed| Url::parse(seed).ok()).collect();
     let mut known: HashSet<String> = all.iter().map(Url::to_string).collect();
@@ -177,7 +177,8 @@ fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
             && host.contains('.')
             && !host.ends_with(".localhost")
     });
-    if !public || settings.contact.is_some() || settings.user_agent.is_some() {
+    if !public || settings.politeness.contact.is_some() || settings.politeness.user_agent.is_some()
+    {
         return;
     }
     if quiet || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
@@ -193,6 +194,6 @@ fn ask_for_contact(seeds: &[Url], settings: &mut Settings, quiet: bool) {
     if std::io::stdin().read_line(&mut answer).is_ok() {
         // An empty one is remembered too: the question comes once.
         let answer: String = answer.trim().chars().filter(|c| !c.is_control()).collect();
-        settings.contact = Some(answer);
+        settings.politeness.contact = Some(answer);
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn run(
 ) -> Result<u8> {
     let root = root.map(root_of).transpose()?;
     let saved = crate::data::saved(data)?.unwrap_or_default();
-    let settings = settings.or(saved.settings);
+    let settings = settings.over(saved.settings)?;
     settings.check(&[])?;
     let config = settings.config()?;
     let data = crate::data::open(data)?;

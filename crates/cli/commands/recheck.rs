@@ -47,9 +47,10 @@ pub(super) fn run(args: &RecheckArgs) -> Result<u8> {
         ));
     };
     let mut asked = settings.clone();
-    asked.distance = args.distance.or(asked.distance);
-    asked.similarity = args.similarity.or(asked.similarity);
-    asked.similarity_same_host = args.similarity_same_host.or(asked.similarity_same_host);
+    asked.duplicates.distance = args.distance.or(asked.duplicates.distance);
+    asked.duplicates.similarity = args.similarity.or(asked.duplicates.similarity);
+    asked.duplicates.similarity_same_host =
+        args.similarity_same_host.or(asked.duplicates.similarity_same_host);
     let changes = replay(&amend, asked.policy()?)?;
     let rows = Rows::open(data)?;
     let by_url = newest_rows(&rows)?;

@@ -30,7 +30,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
         each.push((data, is_locked(data)?));
         let saved = saved(data)?;
         seeds += saved.as_ref().map_or(0, |saved| saved.seeds.len());
-        let shared = saved.is_some_and(|saved| saved.settings.cluster.is_some());
+        let shared = saved.is_some_and(|saved| saved.settings.cluster.cluster.is_some());
         sum = sum.and(read(data)?.unwrap_or_default(), shared);
         if !json {
             one(false, data)?;

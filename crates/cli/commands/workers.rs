@@ -16,11 +16,9 @@ pub(super) fn run(json: bool, cluster: String, cluster_name: Option<String>) -> 
     use crate::exit::{COMPLETE, USAGE, coded};
     use crate::output::{self, counted, duration, line, number};
 
-    let settings = crate::settings::Settings {
-        cluster: Some(cluster),
-        cluster_name,
-        ..crate::settings::Settings::default()
-    };
+    let mut settings = crate::settings::Settings::default();
+    settings.cluster.cluster = Some(cluster);
+    settings.cluster.cluster_name = cluster_name;
     let failed = |error: hapax_cluster::Error| coded(USAGE, error.to_string());
     let Some(cluster) = crate::cluster::connect(&settings, "")? else { return Ok(COMPLETE) };
     let (workers, counts) = (cluster.workers().map_err(failed)?, cluster.counts().map_err(failed)?);

@@ -30,7 +30,7 @@ impl Settings {
 
     /// Reads the text of a settings file of that `name`.
     pub(crate) fn parse(text: &str, name: &str) -> Result<Self> {
-        toml::from_str(text).map_err(|error| {
+        Self::from_toml(text).map_err(|error| {
             let said = match secret_at(text, &error) {
                 Some((line, key)) => {
                     format!("line {line}: `{key}` is not written as in config/default.toml")
