@@ -282,7 +282,7 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
     std::fs::File::create(&large).unwrap().set_len((32 << 20) + 1).unwrap();
     let large = crawl().args(["explain", large.to_str().unwrap()]).output().unwrap();
     assert_eq!(code(&large), 7);
-    assert!(text(&large.stderr).contains("larger than 32.0 MiB"), "{}", text(&large.stderr));
+    assert!(text(&large.stderr).contains("larger than 32 MiB"), "{}", text(&large.stderr));
     let missing = crawl().args(["explain", "no-such-file"]).output().unwrap();
     assert_eq!(code(&missing), 7);
     assert!(text(&missing.stderr).contains("no-such-file"), "{}", text(&missing.stderr));

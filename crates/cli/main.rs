@@ -20,7 +20,6 @@ mod metrics;
 mod open_index;
 mod output;
 mod progress;
-mod seeds;
 mod settings;
 mod shell;
 mod signals;

@@ -3,18 +3,10 @@
 #![no_main]
 #![allow(dead_code, unreachable_pub)]
 
-#[path = "../../crates/cli/commands/feed_file.rs"]
-mod feed_file;
-#[path = "../../crates/cli/commands/item.rs"]
-mod item;
-#[path = "../../crates/cli/seeds.rs"]
-mod seeds;
 #[path = "../../crates/cli/settings.rs"]
 mod settings;
 #[path = "../../crates/cli/limits.rs"]
 mod limits;
-#[path = "../../crates/cli/commands/stored_kind.rs"]
-mod stored_kind;
 #[path = "../../crates/cli/spelling.rs"]
 mod spelling;
 #[path = "../../crates/cli/units.rs"]
@@ -37,12 +29,12 @@ fuzz_target!(|data: &[u8]| {
     match which % 4 {
         0 => {
             let limits = hapax_url::UrlLimits::default();
-            if let Ok(list) = seeds::parse(&text, "seeds", &limits) {
+            if let Ok(list) = hapax_data::inputs::parse_seeds(&text, "seeds", &limits) {
                 assert!(!list.is_empty());
                 assert!(list.iter().all(|url| matches!(url.scheme(), "http" | "https")));
                 // What was read once is read again as it is.
                 let again: String = list.iter().map(|url| format!("{url}\n")).collect();
-                assert_eq!(seeds::parse(&again, "again", &limits).ok(), Some(list));
+                assert_eq!(hapax_data::inputs::parse_seeds(&again, "again", &limits).ok(), Some(list));
             }
         }
         1 => {
@@ -55,13 +47,13 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         2 => {
-            if let Ok(item) = item::Item::parse(rest) {
+            if let Ok(item) = hapax_data::inputs::Item::parse(rest) {
                 let _ = item.body(|_| Err("files are not read here".into()));
             }
         }
         _ => {
             let mut claims = 0;
-            let read = feed_file::read(rest, "feed", |_, _| {
+            let read = hapax_data::read_feed::<hapax_data::Error>(rest, "feed", |_, _| {
                 claims += 1;
                 Ok(())
             });

@@ -15,16 +15,16 @@ use hapax_page::Kind;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::addresses::Addresses;
-use super::input::read_line;
-use super::item::{Item, MAX_LINE};
-use super::named::{read_named, root_of};
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, shortened};
 use crate::settings::Settings;
 use hapax_crawl::{Offline, OfflineParts, StoredDocument, StoredPage, Verdict};
+use hapax_data::Addresses;
 use hapax_data::DataDir;
 use hapax_data::files::Root;
+use hapax_data::inputs::read_line;
+use hapax_data::inputs::{Item, MAX_LINE};
+use hapax_data::inputs::{read_named, root_of};
 
 /// A batch becomes durable in one step.
 const BATCH: usize = 512;

@@ -14,13 +14,13 @@ use url::Url;
 use super::explain_page::Page;
 use super::explain_verdict::{Verdict, ask};
 use super::extract::blocks_json;
-use super::input::read;
 use super::print;
-use super::stored_kind::page_kind;
 use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
 use crate::output::{self, escape, line, number};
 use crate::settings::Settings;
+use hapax_data::inputs::page_kind;
+use hapax_data::inputs::read;
 use hapax_data::read_only;
 
 /// Blocks and words shown without `--all`.

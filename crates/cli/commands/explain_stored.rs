@@ -14,7 +14,6 @@ use url::Url;
 use super::explain::{page_json, page_text};
 use super::explain_page::Page;
 use super::explain_verdict::key_of;
-use crate::duplicates::reason;
 use crate::output::escape;
 use hapax_data::{Discarded, stored_page};
 use hapax_data::{Heads, Rows, Shown};
@@ -100,7 +99,7 @@ fn decided(shown: &Shown) -> String {
         return fate(shown);
     }
     let number = entry.of.id.map_or(String::new(), |id| format!(" (page {id})"));
-    format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, reason(entry))
+    format!("{} duplicate of {}{number}: {}", entry.kind, entry.of.url, entry.reason())
 }
 
 fn read(

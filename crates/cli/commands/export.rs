@@ -9,12 +9,12 @@ use hapax_index::StoredPage;
 use serde_json::json;
 
 use super::duplicates::cell;
-use super::markdown::markdown;
 use super::sink::{Sink, Table};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
 use hapax_data::files::{NewFile, for_owner_only};
+use hapax_data::markdown;
 use hapax_data::unwritable;
 use hapax_data::{Rows, is_of_host};
 

@@ -8,10 +8,10 @@ use hapax_extract::{Block, Document, Reason, Recipe};
 use hapax_page::{HASH, Kind, as_it_stands, fingerprint as fingerprint_by, stand_in};
 use serde_json::{Value, json};
 
-use super::input::read;
-use super::stored_kind::page_kind;
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
+use hapax_data::inputs::page_kind;
+use hapax_data::inputs::read;
 
 pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
     each(files, |path, bytes, kind, out| {

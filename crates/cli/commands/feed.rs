@@ -1,5 +1,4 @@
-//! `crawl duplicates export --feed` and `import`: what was found, for other crawls. The bytes are
-//! `feed_file`'s.
+//! `crawl duplicates export --feed` and `import`: what was found, for other crawls.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,13 +11,12 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use hapax_page::HASH;
 
-use super::feed_file::{self, Filter, Whole, Writer};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{counted, number};
 use hapax_crawl::FeedImport;
-use hapax_data::Rows;
 use hapax_data::files::NewFile;
 use hapax_data::must_hold_pages;
+use hapax_data::{FeedWriter, Rows, UrlFilter, WholeFeed, read_feed};
 
 /// Characters of a feed's digest by which claims name their import.
 const IMPORT: usize = 16;
@@ -36,7 +34,7 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let out = BufWriter::new(NewFile::create(file).with_context(name)?);
     let created = hapax_warc::format_time(std::time::SystemTime::now());
     let out = GzEncoder::new(out, Compression::default());
-    let mut out = Writer::new(out, settings.recipe()?.name(), created)?;
+    let mut out = FeedWriter::new(out, settings.recipe()?.name(), created)?;
     let mut keys = Vec::new();
     for (host, rows_of_host) in &hosts {
         out.host(host)?;
@@ -61,7 +59,7 @@ pub(super) fn export(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
     let filter = PathBuf::from(format!("{}.filter", file.display()));
     NewFile::create(&filter)
         .and_then(|mut out| {
-            out.write_all(&Filter::of(&keys).to_bytes())?;
+            out.write_all(&UrlFilter::of(&keys).to_bytes())?;
             out.finish()
         })
         .with_context(|| filter.display().to_string())?;
@@ -120,8 +118,8 @@ pub(super) fn import(file: &Path, data: &Path, quiet: bool) -> Result<u8> {
 }
 
 /// Reads a packed feed to its end; `visit` gets URL and survivor.
-fn read(file: &Path, visit: impl FnMut(&str, &str) -> Result<()>) -> Result<Whole> {
+fn read(file: &Path, visit: impl FnMut(&str, &str) -> Result<()>) -> Result<WholeFeed> {
     let name = file.display().to_string();
     let opened = File::open(file).map_err(|error| coded(USAGE, format!("{name}: {error}")))?;
-    feed_file::read(BufReader::new(MultiGzDecoder::new(BufReader::new(opened))), &name, visit)
+    read_feed(BufReader::new(MultiGzDecoder::new(BufReader::new(opened))), &name, visit)
 }

@@ -12,10 +12,10 @@ use hapax_dedup::{
 };
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::input::unpacked;
 use crate::args::{Common, FindArgs};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::units::parse_size;
+use hapax_data::inputs::unpacked;
 use hapax_data::unwritable;
 
 /// What is looked for.

@@ -15,12 +15,12 @@ use crate::exit::{USAGE, code_of, coded};
 use crate::metrics;
 use crate::output::{self, counted};
 use crate::progress::Progress;
-use crate::seeds::read_seeds;
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::summary::{code_of as code_of_summary, print_summary};
 use hapax_crawl::{Crawl, Event, Summary};
 use hapax_data::DataDir;
+use hapax_data::inputs::read_seeds;
 
 /// Flags over the settings file.
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {

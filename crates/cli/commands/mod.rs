@@ -1,6 +1,5 @@
 //! Commands, one file each.
 
-mod addresses;
 mod calibrate;
 pub(crate) mod change;
 mod check;
@@ -17,14 +16,9 @@ mod explain_verdict;
 pub(crate) mod export;
 mod extract;
 mod feed;
-mod feed_file;
 mod find;
-mod input;
-mod item;
 mod main_job;
 mod man;
-mod markdown;
-mod named;
 mod pages;
 mod plan;
 mod recheck;
@@ -33,7 +27,6 @@ mod show;
 mod sink;
 pub(crate) mod stats;
 mod status;
-mod stored_kind;
 pub(crate) mod upgrade;
 mod workers;
 

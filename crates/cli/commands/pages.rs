@@ -2,7 +2,6 @@
 
 mod inputs;
 mod line;
-mod place;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -14,16 +13,16 @@ use hapax_data::SkipReason;
 use url::Url;
 
 use self::line::Line;
-use self::place::Source;
-use super::named::{is_stop, root_of};
 use crate::args::Common;
 use crate::exit::{BAD_INPUT, COMPLETE, STOPPED};
 use crate::output::{duration, escape, number, shortened};
 use crate::settings::Settings;
 use crate::signals::interrupted;
 use crate::summary::way_on;
+use hapax_crawl::import::Source;
 use hapax_crawl::import::{MAX_WAITING, Refused, Revisit, Revisits, holds_payload, page_of};
 use hapax_crawl::{Offline, OfflineParts, StoredPage};
+use hapax_data::inputs::{is_stop, root_of};
 
 /// Bytes of archives from pipes that are held, so that they can be read again.
 const MAX_PIPED: usize = 256 << 20;

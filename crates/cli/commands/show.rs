@@ -7,8 +7,8 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::duplicates::json_row;
+use crate::duplicates::Columns;
 use crate::duplicates::gone_told;
-use crate::duplicates::{Columns, reason};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, line};
 use crate::shell::shell_path;
@@ -57,7 +57,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let other = texts.kept(entry).or_else(elsewhere);
     let mut out = std::io::stdout().lock();
     if json {
-        let why = reason(entry);
+        let why = entry.reason();
         let mut row = json_row(&rows, &found, shown)?;
         if let Some(object) = row.as_object_mut() {
             object.insert("reason".into(), why.into());
@@ -81,7 +81,7 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let Some(url) = &shown.compared_with {
         writeln!(out, "compared   {}  (the better page took its place since)", line(url, 120))?;
     }
-    writeln!(out, "why        {}", reason(entry))?;
+    writeln!(out, "why        {}", entry.reason())?;
     if !entry.title.is_empty() {
         writeln!(out, "title      {}", line(&entry.title, 150))?;
     }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::duplicates::{CLASSES, LogStats};
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
 use hapax_data::Rows;
 use hapax_data::must_hold_pages;
+use hapax_data::{LogStats, SIMILARITY_CLASSES};
 
 /// Hosts shown to a person.
 const FEW: usize = 15;
@@ -56,7 +56,7 @@ pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     let counted = stats.distances.iter().enumerate();
     bars(&mut out, counted.map(|(at, count)| (name(at), *count)).collect())?;
     writeln!(out, "\nSimilarity")?;
-    let width = 1.0 / CLASSES as f64;
+    let width = 1.0 / SIMILARITY_CLASSES as f64;
     let counted = stats.similarities.iter().enumerate();
     let class = |at: usize| format!("{:.2}", at as f64 * width);
     bars(&mut out, counted.map(|(at, count)| (class(at), *count)).collect())?;

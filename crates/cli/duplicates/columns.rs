@@ -5,8 +5,8 @@ use std::io::Write;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 use unicode_width::UnicodeWidthChar;
 
-use super::diff::{Piece, deadline, diff};
 use crate::output::escape;
+use hapax_data::{Piece, diff, diff_deadline};
 
 /// Lines of context around a change.
 const CONTEXT: usize = 1;
@@ -35,7 +35,7 @@ impl Columns {
         let (left, right) = ("kept", "discarded");
         writeln!(out, "{left:<width$} | {right}", width = self.width)?;
         writeln!(out, "{}-+-{}", "-".repeat(self.width), "-".repeat(self.width))?;
-        let deadline = deadline();
+        let deadline = diff_deadline();
         let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, Some(deadline));
         let last = ops.len().saturating_sub(1);
         for (number, op) in ops.iter().enumerate() {

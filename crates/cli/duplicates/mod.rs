@@ -2,15 +2,11 @@
 //! they differ.
 
 mod columns;
-mod diff;
 mod filter;
-mod log_stats;
 mod select;
 mod why;
 
 pub(crate) use columns::Columns;
-pub(crate) use diff::{Piece, deadline, diff};
 pub(crate) use filter::{Filter, Order};
-pub(crate) use log_stats::{CLASSES, LogStats};
 pub(crate) use select::{copies, gone_told, members, wanted};
-pub(crate) use why::{reason, texts};
+pub(crate) use why::texts;

@@ -8,7 +8,6 @@ use maud::{Markup, html};
 use super::side::side_by_side;
 use super::views::frame;
 use crate::duplicates::gone_told;
-use crate::duplicates::reason;
 use crate::output::{bytes, escape};
 use hapax_data::Discarded;
 use hapax_data::DuplicateKind;
@@ -96,7 +95,7 @@ pub(super) fn pair(shown: &Shown, restored: Option<&str>, took_over: bool) -> Ma
             dt { "kept" } dd { (link(&entry.of.url)) span.dim { (gone_told(shown.gone)) } }
             @if let Some(url) = &shown.leads_to { dt { "leads to" } dd { (link(url)) } }
             @if let Some(url) = &shown.compared_with { dt { "compared" } dd { (link(url)) " " span.dim { "(the better page took its place since)" } } }
-            dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&reason(entry))) }
+            dt { "why" } dd { span.tag { (entry.kind) } " " (escape(&entry.reason())) }
             dt { "when" } dd { (escape(&entry.time)) ", " (bytes(entry.bytes)) @if !entry.language.is_empty() { ", " (escape(&entry.language)) } }
             @if let (Some(own), Some(other)) = (&entry.fingerprint, &entry.of_fingerprint) {
                 dt { "fingerprints" } dd { code { (escape(own)) } " and " code { (escape(other)) } }

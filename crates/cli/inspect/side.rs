@@ -5,8 +5,8 @@ use std::time::Instant;
 use maud::{Markup, html};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
-use crate::duplicates::{Piece, deadline, diff};
 use crate::output::escape;
+use hapax_data::{Piece, diff, diff_deadline};
 
 /// Equal lines in a row that are shown; more are folded away.
 const CONTEXT: usize = 2;
@@ -14,7 +14,7 @@ const CONTEXT: usize = 2;
 /// The kept text on the left, the discarded one on the right.
 pub(super) fn side_by_side(kept: &str, own: &str) -> Markup {
     let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
-    let deadline = deadline();
+    let deadline = diff_deadline();
     let ops = capture_diff_slices_deadline(Algorithm::Patience, &old, &new, Some(deadline));
     html! {
         div.diff role="table" aria-label="The two texts side by side" {

@@ -7,10 +7,10 @@ use hapax_dedup::Policy;
 use maud::{DOCTYPE, Markup, html};
 
 use super::charts::{bars, columns};
-use crate::duplicates::{CLASSES, LogStats};
 use crate::output::{bytes, escape, number};
 use hapax_crawl::Summary;
 use hapax_data::Rows;
+use hapax_data::{LogStats, SIMILARITY_CLASSES};
 
 /// Hosts in the ranking.
 const HOSTS: usize = 12;
@@ -85,8 +85,9 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
     let distances: Vec<String> = (0..stats.distances.len())
         .map(|at| if at + 1 == stats.distances.len() { format!("{at}+") } else { at.to_string() })
         .collect();
-    let classes: Vec<String> =
-        (0..CLASSES).map(|at| format!("{:.2}", at as f64 / CLASSES as f64)).collect();
+    let classes: Vec<String> = (0..SIMILARITY_CLASSES)
+        .map(|at| format!("{:.2}", at as f64 / SIMILARITY_CLASSES as f64))
+        .collect();
     let days: Vec<(&String, &u64)> = stats.days.iter().rev().take(DAYS).collect();
     let (names, counts): (Vec<String>, Vec<u64>) = days
         .into_iter()
@@ -153,7 +154,7 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
             (columns("Hamming distance of the pairs (dashed: the largest that a table proposes)", &distances, &stats.distances,
                 Some((f64::from(policy.distance) + 1.0, format!("k = {}", policy.distance)))))
             (columns("Similarity of the pairs (dashed: what is asked for on one host)", &classes, &stats.similarities,
-                Some((policy.similarity_same_site * CLASSES as f64, format!("{}", policy.similarity_same_site)))))
+                Some((policy.similarity_same_site * SIMILARITY_CLASSES as f64, format!("{}", policy.similarity_same_site)))))
             (columns("Discarded a day", &names, &counts, None))
             (bars("Kinds", &kinds))
             (bars("Hosts with most copies", &hosts))

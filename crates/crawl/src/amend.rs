@@ -1,5 +1,6 @@
 //! Changes by people to decisions, while no crawl runs on the data directory.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hapax_data::{Answer, DataDir, DecidedBy, Decisions, Request, Texts};
@@ -57,7 +58,7 @@ impl Amend {
     ///
     /// # Errors
     /// The stores'.
-    pub fn discard_kept(
+    pub(crate) fn discard_kept(
         &mut self,
         texts: &Texts,
         key: &[u8],
@@ -68,8 +69,13 @@ impl Amend {
     }
 
     /// Sets the policy that later log lines name.
-    pub const fn decides_by(&mut self, policy: Policy) {
+    pub(crate) const fn decides_by(&mut self, policy: Policy) {
         self.committer.decides_by(policy);
+    }
+
+    /// The data directory.
+    pub(crate) fn root(&self) -> &Path {
+        self.data.root()
     }
 
     /// The dedup store.

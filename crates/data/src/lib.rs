@@ -2,18 +2,26 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod addresses;
 mod archived;
+mod calibration;
 mod clusters;
 mod committed;
 mod counts;
 mod decisions;
+mod diff;
 mod digests;
 mod dir;
 mod error;
+mod feed;
 pub mod files;
+mod filter;
+pub mod inputs;
 mod kind;
 mod lines;
 mod log;
+mod log_stats;
+mod markdown;
 mod page_counts;
 mod positions;
 mod reason;
@@ -23,17 +31,24 @@ mod standing;
 mod tables;
 mod texts;
 
+pub use addresses::Addresses;
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
+pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
 pub use counts::LogCounts;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
+pub use diff::{Piece, diff, diff_deadline};
 pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
 pub use dir::{DataDir, is_held, is_locked, must_exist, must_hold_pages, replace};
 pub use error::{Context, Error, Result, unreadable, unwritable};
+pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
+pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
 pub use kind::{DecidedBy, DuplicateKind};
 pub use lines::{Claim, Discarded, DiscardedOf, SitemapPart, Skipped};
 pub use log::{Committed, Log};
+pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};
+pub use markdown::markdown;
 pub use page_counts::PageCounts;
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,

@@ -65,6 +65,38 @@ pub struct Discarded {
 }
 
 impl Discarded {
+    /// Returns why it was discarded, in words for a person.
+    pub fn reason(&self) -> String {
+        let similarity = self.similarity.map_or(String::new(), |similarity| {
+            let asked = self
+                .similarity_threshold
+                .map_or(String::new(), |t| format!(" (at least {t} was asked for)"));
+            format!(", similarity {similarity:.2}{asked}")
+        });
+        match (self.kind, self.level.as_deref()) {
+            (DuplicateKind::Alias, _) => "it only leads to the other page".to_owned(),
+            (DuplicateKind::Canonical, _) => {
+                format!("it names the other page as its canonical address{similarity}")
+            }
+            (_, Some("text")) => "its text is equal".to_owned(),
+            (_, Some(_)) if self.table.is_none() => format!(
+                "the other page of the pair is the better one to keep{similarity}; the fingerprints differ in {} bits",
+                self.distance.unwrap_or(0),
+            ),
+            (_, Some("sketch")) => format!(
+                "proposed by sketch band {}{similarity}; the fingerprints differ in {} bits",
+                self.table.unwrap_or(0),
+                self.distance.unwrap_or(0),
+            ),
+            _ => format!(
+                "proposed by Hamming table {}, distance {} of at most {}{similarity}",
+                self.table.unwrap_or(0),
+                self.distance.unwrap_or(0),
+                self.threshold.unwrap_or(0),
+            ),
+        }
+    }
+
     /// Returns the key in the store.
     pub fn own_key(&self) -> &[u8] {
         self.key.as_deref().unwrap_or(&self.url).as_bytes()

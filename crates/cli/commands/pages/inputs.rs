@@ -11,12 +11,12 @@ use hapax_crawl::import::of_resource;
 use url::Url;
 
 use super::line::Line;
-use super::place::{Place, Source};
-use crate::commands::input::{as_it_lies, head_and_whole, read_line, unpacked, within};
-use crate::commands::item::{Item, MAX_LINE};
-use crate::commands::named::{open_named, read_named};
-use crate::commands::stored_kind::{StoredKind, stored_kind};
+use hapax_crawl::import::{Place, Source};
 use hapax_data::files::{Root, is_of_system};
+use hapax_data::inputs::{Item, MAX_LINE};
+use hapax_data::inputs::{StoredKind, stored_kind};
+use hapax_data::inputs::{as_it_lies, head_and_whole, read_line, unpacked, within};
+use hapax_data::inputs::{open_named, read_named};
 
 impl Line {
     /// What was named: it is read whatever it is called, or said to be no page.

@@ -7,7 +7,7 @@ use hapax_crawl::Offline;
 use hapax_crawl::import::Revisits;
 use hapax_data::files::Root;
 
-use super::place::Source;
+use hapax_crawl::import::Source;
 
 pub(super) struct Line {
     pub(super) offline: Offline,

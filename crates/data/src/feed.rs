@@ -2,11 +2,10 @@
 
 use std::io::{BufRead, Read, Write};
 
-use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::exit::{USAGE, coded};
+use crate::error::{Error, Result};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -37,14 +36,19 @@ enum Line {
 }
 
 /// Writes a feed, and hashes what it writes.
-pub(super) struct Writer<W> {
+#[derive(Debug)]
+pub struct FeedWriter<W> {
     inner: W,
     hash: Sha256,
     entries: u64,
 }
 
-impl<W: Write> Writer<W> {
-    pub(super) fn new(inner: W, recipe: &str, created: String) -> Result<Self> {
+impl<W: Write> FeedWriter<W> {
+    /// Begins a feed of pages with fingerprints of this recipe. `created`: RFC 3339.
+    ///
+    /// # Errors
+    /// From the output.
+    pub fn new(inner: W, recipe: &str, created: String) -> Result<Self> {
         let mut writer = Self { inner, hash: Sha256::new(), entries: 0 };
         writer.line(&Head {
             format: "hapax-feed".into(),
@@ -55,11 +59,19 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    pub(super) fn host(&mut self, host: &str) -> Result<()> {
+    /// Begins the duplicates of a host.
+    ///
+    /// # Errors
+    /// From the output.
+    pub fn host(&mut self, host: &str) -> Result<()> {
         self.line(&Line::Host { host: host.to_owned() })
     }
 
-    pub(super) fn entry(
+    /// Adds a duplicate: `url` has the text of `of`.
+    ///
+    /// # Errors
+    /// From the output.
+    pub fn entry(
         &mut self,
         url: String,
         of: String,
@@ -71,8 +83,11 @@ impl<W: Write> Writer<W> {
         self.line(&Line::Entry { url, of, kind, fingerprint, date })
     }
 
-    /// Writes the digest; how many entries there are.
-    pub(super) fn finish(mut self) -> Result<(W, u64)> {
+    /// Writes the digest. Returns the output and the number of entries.
+    ///
+    /// # Errors
+    /// From the output.
+    pub fn finish(mut self) -> Result<(W, u64)> {
         let sha256 = hex(&self.hash.clone().finalize());
         self.line(&Line::End { sha256, entries: self.entries })?;
         Ok((self.inner, self.entries))
@@ -87,21 +102,27 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What a feed that was read to its end holds.
+/// A feed that was read to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Whole {
-    pub(crate) entries: u64,
-    /// The digest that it ends with, which is right.
-    pub(crate) sha256: String,
+pub struct WholeFeed {
+    /// Number of its entries.
+    pub entries: u64,
+    /// The digest at its end, which matches.
+    pub sha256: String,
 }
 
-/// Reads a feed, unpacked, to its end, and checks its digest; `visit` gets URL and survivor.
-pub(crate) fn read(
+/// Reads a decompressed feed to its end, and compares its digest. `visit` is called with the URL and the page that
+/// represents it.
+///
+/// # Errors
+/// [`Error::Invalid`] with `name` and line where it is cut, changed or no feed; and those of `visit`.
+pub fn read_feed<E: From<Error>>(
     mut input: impl BufRead,
     name: &str,
-    mut visit: impl FnMut(&str, &str) -> Result<()>,
-) -> Result<Whole> {
-    let wrong = |number: u64, what: &str| coded(USAGE, format!("{name}, line {number}: {what}"));
+    mut visit: impl FnMut(&str, &str) -> std::result::Result<(), E>,
+) -> std::result::Result<WholeFeed, E> {
+    let wrong =
+        |number: u64, what: &str| E::from(Error::Invalid(format!("{name}, line {number}: {what}")));
     let (mut hash, mut entries, mut count) = (Sha256::new(), 0u64, 0u64);
     let (mut hosts, mut bytes) = (0u64, 0u64);
     let mut line = Vec::new();
@@ -142,7 +163,7 @@ pub(crate) fn read(
                             "the digest does not match: the feed was changed or damaged",
                         ));
                     }
-                    return Ok(Whole { entries, sha256: found });
+                    return Ok(WholeFeed { entries, sha256: found });
                 }
                 Line::Entry { url, of, .. } => {
                     entries += 1;
@@ -170,21 +191,28 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A Bloom filter of the feed's URLs: who asks it first rarely looks into the feed in vain.
+/// A Bloom filter of a feed's URLs: a look-up here first rarely leads into the feed in vain.
+///
+/// Its file: `HAPXBLM1`, the number of hashes, the number of bytes (8 bytes each, little-endian), and those bytes.
+/// Key `k` of a URL sets bit `(k >> 32) + i * (k as u32 | 1)` modulo their number, for each hash `i`.
 ///
 /// # References
 /// B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", 1970; A. Kirsch and
 /// M. Mitzenmacher, "Less hashing, same performance", 2006.
-pub(super) struct Filter {
+#[derive(Debug)]
+pub struct UrlFilter {
     bits: Vec<u8>,
 }
 
 /// Bits of a URL, and how many of them are set: 0.8 % of other URLs are taken for one.
 const BITS: usize = 10;
 const HASHES: u64 = 7;
+/// How the file of a filter begins.
+const MAGIC: &[u8] = b"HAPXBLM1";
 
-impl Filter {
-    pub(super) fn of(keys: &[u64]) -> Self {
+impl UrlFilter {
+    /// Makes a filter of these keys: `hapax_page::HASH` of the URLs.
+    pub fn of(keys: &[u64]) -> Self {
         let bytes = (keys.len() * BITS).div_ceil(8).max(8);
         let mut filter = Self { bits: vec![0; bytes] };
         for &key in keys {
@@ -203,17 +231,35 @@ impl Filter {
         (0..HASHES).map(move |i| (one.wrapping_add(i.wrapping_mul(two)) % size) as usize)
     }
 
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let mut out = b"HAPXBLM1".to_vec();
+    /// Reads a filter's file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where it is cut or no filter.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let wrong = || Error::Invalid("this is no filter of a feed, or it is cut".to_owned());
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
+        let (hashes, rest) = rest.split_first_chunk().ok_or_else(wrong)?;
+        let (length, bits) = rest.split_first_chunk().ok_or_else(wrong)?;
+        let fits = u64::from_le_bytes(*hashes) == HASHES
+            && u64::from_le_bytes(*length) == bits.len() as u64
+            && !bits.is_empty();
+        if fits { Ok(Self { bits: bits.to_owned() }) } else { Err(wrong()) }
+    }
+
+    /// The filter's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = MAGIC.to_vec();
         out.extend(HASHES.to_le_bytes());
         out.extend((self.bits.len() as u64).to_le_bytes());
         out.extend(&self.bits);
         out
     }
 
-    #[cfg(test)]
-    fn holds(&self, key: u64) -> bool {
-        self.places(key).all(|at| self.bits[at / 8] & (1 << (at % 8)) != 0)
+    /// Returns whether a URL with this key may be in the feed. `false` is certain.
+    pub fn holds(&self, key: u64) -> bool {
+        let is_set =
+            |at: usize| self.bits.get(at / 8).is_some_and(|byte| byte & (1 << (at % 8)) != 0);
+        self.places(key).all(is_set)
     }
 }
 
@@ -223,7 +269,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_and_a_changed_byte_is_noticed() {
-        let mut writer = Writer::new(Vec::new(), "words", "2026-01-01T00:00:00Z".into()).unwrap();
+        let mut writer =
+            FeedWriter::new(Vec::new(), "words", "2026-01-01T00:00:00Z".into()).unwrap();
         writer.host("a.example").unwrap();
         for n in 0..3 {
             let (url, of) = (format!("http://a.example/{n}"), "http://a.example/".to_owned());
@@ -232,7 +279,7 @@ mod tests {
         let (bytes, entries) = writer.finish().unwrap();
         assert_eq!(entries, 3);
         let mut seen = Vec::new();
-        let count = read(bytes.as_slice(), "f", |url, _| {
+        let count = read_feed::<Error>(bytes.as_slice(), "f", |url, _| {
             seen.push(url.to_owned());
             Ok(())
         });
@@ -240,8 +287,11 @@ mod tests {
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert!(read(changed.as_slice(), "f", |_, _| Ok(())).is_err(), "byte {at}");
-            assert!(read(&bytes[..at], "f", |_, _| Ok(())).is_err(), "cut at {at}");
+            assert!(
+                read_feed::<Error>(changed.as_slice(), "f", |_, _| Ok(())).is_err(),
+                "byte {at}"
+            );
+            assert!(read_feed::<Error>(&bytes[..at], "f", |_, _| Ok(())).is_err(), "cut at {at}");
         }
     }
 
@@ -252,11 +302,17 @@ mod tests {
             u64::from_le_bytes(*digest.first_chunk().unwrap())
         };
         let keys: Vec<u64> = (0..20_000).map(key).collect();
-        let filter = Filter::of(&keys);
+        let filter = UrlFilter::of(&keys);
         assert!(keys.iter().all(|&key| filter.holds(key)));
         let wrong = (20_000..40_000).filter(|&n| filter.holds(key(n))).count();
         assert!(wrong < 300, "{wrong} of 20,000");
-        assert_eq!(filter.to_bytes().len(), 24 + 25_000);
-        assert!(!Filter::of(&[]).holds(7));
+        let bytes = filter.to_bytes();
+        assert_eq!(bytes.len(), 24 + 25_000);
+        let again = UrlFilter::from_bytes(&bytes).unwrap();
+        assert!((0..40_000).all(|n| again.holds(key(n)) == filter.holds(key(n))));
+        for cut in [0, 7, 20, bytes.len() - 1] {
+            assert!(UrlFilter::from_bytes(&bytes[..cut]).is_err(), "{cut}");
+        }
+        assert!(!UrlFilter::of(&[]).holds(7));
     }
 }

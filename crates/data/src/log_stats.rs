@@ -2,51 +2,61 @@
 
 use std::collections::BTreeMap;
 
-use hapax_data::Rows;
 use serde::Serialize;
 
+use crate::rows::Rows;
+
 /// Classes of similarity, each a twentieth wide.
-pub(crate) const CLASSES: usize = 20;
+pub const SIMILARITY_CLASSES: usize = 20;
+
 /// One host's share.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct HostStats {
-    pub(crate) host: String,
-    pub(crate) discarded: u64,
-    pub(crate) bytes: u64,
+pub struct HostStats {
+    /// The host.
+    pub host: String,
+    /// Its pages that are discarded now.
+    pub discarded: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
 }
 
 /// The log in numbers.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct LogStats {
+pub struct LogStats {
     /// Rows of the log, what was restored included.
-    pub(crate) rows: u64,
+    pub rows: u64,
     /// Pages that are discarded now; aliases not counted.
-    pub(crate) discarded: u64,
-    pub(crate) aliases: u64,
-    pub(crate) restored: u64,
+    pub discarded: u64,
+    /// Addresses that only lead to another page.
+    pub aliases: u64,
+    /// Rows that were restored.
+    pub restored: u64,
     /// Bytes of their bodies.
-    pub(crate) bytes: u64,
-    pub(crate) kinds: BTreeMap<&'static str, u64>,
+    pub bytes: u64,
+    /// How many of each kind.
+    pub kinds: BTreeMap<&'static str, u64>,
     /// How many at each Hamming distance, the last for all above.
-    pub(crate) distances: Vec<u64>,
+    pub distances: Vec<u64>,
     /// How many in each twentieth of similarity.
-    pub(crate) similarities: Vec<u64>,
+    pub similarities: Vec<u64>,
     /// How many a day.
-    pub(crate) days: BTreeMap<String, u64>,
-    pub(crate) languages: BTreeMap<String, u64>,
+    pub days: BTreeMap<String, u64>,
+    /// How many of each language.
+    pub languages: BTreeMap<String, u64>,
     /// The hosts with most of them first.
-    pub(crate) hosts: Vec<HostStats>,
+    pub hosts: Vec<HostStats>,
 }
 
 /// Distances with a column in the histogram.
 const DISTANCES: usize = 17;
 
 impl LogStats {
-    pub(crate) fn of(rows: &Rows) -> Self {
+    /// Counts the rows of a log.
+    pub fn of(rows: &Rows) -> Self {
         let mut stats = Self {
             rows: rows.all().len() as u64,
             distances: vec![0; DISTANCES],
-            similarities: vec![0; CLASSES],
+            similarities: vec![0; SIMILARITY_CLASSES],
             ..Self::default()
         };
         let mut hosts: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
@@ -70,9 +80,10 @@ impl LogStats {
                 *slot += 1;
             }
             if row.similarity < u16::MAX
-                && let Some(slot) = stats
-                    .similarities
-                    .get_mut((usize::from(row.similarity) * CLASSES / 1000).min(CLASSES - 1))
+                && let Some(slot) = stats.similarities.get_mut(
+                    (usize::from(row.similarity) * SIMILARITY_CLASSES / 1000)
+                        .min(SIMILARITY_CLASSES - 1),
+                )
             {
                 *slot += 1;
             }
@@ -103,8 +114,9 @@ impl LogStats {
         self.hosts.sort_by(|a, b| b.discarded.cmp(&a.discarded).then_with(|| a.host.cmp(&b.host)));
     }
 
-    /// Both logs together.
-    pub(crate) fn and(mut self, other: Self) -> Self {
+    /// Adds the numbers of another log.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
         self.rows += other.rows;
         self.discarded += other.discarded;
         self.aliases += other.aliases;

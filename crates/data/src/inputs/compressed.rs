@@ -6,8 +6,6 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-use crate::output;
-
 /// No page or text is larger: one of this size takes some seconds and half a gigabyte to read.
 const MAX_FILE: u64 = 32 << 20;
 /// Bytes by which a file is known.
@@ -15,23 +13,32 @@ const HEAD: u64 = 1024;
 const BUFFER: usize = 1 << 18;
 
 /// Reads a file that a person named, or stdin for `-`, gzipped or plain.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// From the file, or where it is larger than 32 MiB.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     if path == Path::new("-") { within(io::stdin()) } else { within(File::open(path)?) }
 }
 
 /// Reads an input to its end, gzipped or plain.
-pub(super) fn within(from: impl Read) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// From the file, or where it is larger than 32 MiB.
+pub fn within(from: impl Read) -> io::Result<Vec<u8>> {
     gunzip(as_it_lies(from)?)
 }
 
 /// Reads an input to its end.
-pub(super) fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
+///
+/// # Errors
+/// From the file, or where it is larger than 32 MiB.
+pub fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let count = from.take(MAX_FILE + 1).read_to_end(&mut bytes)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!(
-            "larger than {}, which no page is",
-            output::bytes(MAX_FILE)
+            "larger than {} MiB, which no page is",
+            MAX_FILE >> 20
         )));
     }
     Ok(bytes)
@@ -40,7 +47,10 @@ pub(super) fn as_it_lies(from: impl Read) -> io::Result<Vec<u8>> {
 /// How a file begins, unpacked: enough to tell what it is. Where that is damaged, as much as can be read:
 /// whoever reads the file whole tells more, and may read beyond the damage. And the whole of it as it
 /// lies there, for of a pipe nothing can be read twice.
-pub(super) fn head_and_whole<R: Read>(mut file: R) -> io::Result<(Vec<u8>, impl Read + use<R>)> {
+///
+/// # Errors
+/// From the file.
+pub fn head_and_whole<R: Read>(mut file: R) -> io::Result<(Vec<u8>, impl Read + use<R>)> {
     let (mut start, mut head) = (Vec::new(), Vec::new());
     file.by_ref().take(HEAD).read_to_end(&mut start)?;
     let _ = unpacked(start.as_slice())?.take(HEAD).read_to_end(&mut head);
@@ -48,7 +58,10 @@ pub(super) fn head_and_whole<R: Read>(mut file: R) -> io::Result<(Vec<u8>, impl 
 }
 
 /// The bytes of an input of any length, unpacked if they are gzipped.
-pub(super) fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+///
+/// # Errors
+/// From the input.
+pub fn unpacked<'a>(mut input: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     // A pipe may give them one by one.
     let mut start = Vec::new();
     input.by_ref().take(2).read_to_end(&mut start)?;
@@ -66,7 +79,10 @@ fn is_gzip(bytes: &[u8]) -> bool {
 
 /// The next line with its end; `None` after the last one. Of one that is longer than `max` one byte
 /// more than that is kept, and the rest is read over.
-pub(super) fn read_line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Vec<u8>>> {
+///
+/// # Errors
+/// From the input.
+pub fn read_line(input: &mut impl BufRead, max: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(max as u64 + 1).read_until(b'\n', &mut line)? == 0 {
         return Ok(None);
@@ -94,8 +110,8 @@ fn gunzip(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     let count = MultiGzDecoder::new(bytes.as_slice()).take(MAX_FILE + 1).read_to_end(&mut plain)?;
     if count as u64 > MAX_FILE {
         return Err(io::Error::other(format!(
-            "larger than {} unpacked, which no page is",
-            output::bytes(MAX_FILE)
+            "larger than {} MiB unpacked, which no page is",
+            MAX_FILE >> 20
         )));
     }
     Ok(plain)

@@ -9,11 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-use anyhow::Result;
-
-use super::input::within;
-use crate::exit::{USAGE, coded};
-use hapax_data::files::Root;
+use super::compressed::within;
+use crate::error::Error;
+use crate::files::Root;
 
 /// Bytes that are read of a pipe at a time.
 const PIECE: usize = 1 << 16;
@@ -22,16 +20,22 @@ const PIECES_AHEAD: usize = 4;
 /// How often a wait for a pipe looks whether somebody has asked this process to end.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The folder of `--root`.
-pub(super) fn root_of(path: &Path) -> Result<Root> {
+/// Opens the folder of `--root`, below which inputs may name files.
+///
+/// # Errors
+/// [`Error::Invalid`] where it cannot be read.
+pub fn root_of(path: &Path) -> Result<Root, Error> {
     Root::open(path).map_err(|error| {
         let path = path.display();
-        coded(USAGE, format!("--root {path}: {error}. Name a folder that can be read"))
+        Error::Invalid(format!("--root {path}: {error}. Name a folder that can be read"))
     })
 }
 
 /// Reads a file that a JSON line names.
-pub(super) fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, String> {
+///
+/// # Errors
+/// In words for the line: it is not below `root`, or cannot be read.
+pub fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, String> {
     let Some(root) = root else {
         return Err(format!(
             "\"path\" ({path}) is read only below a folder: give it with --root DIR"
@@ -45,7 +49,10 @@ pub(super) fn read_named(root: Option<&Root>, path: &str) -> Result<Vec<u8>, Str
 }
 
 /// Opens what a person named: a file at once; a pipe or terminal so that a signal ends the wait for it.
-pub(super) fn open_named(path: &Path, stop: &Arc<AtomicBool>) -> io::Result<Box<dyn Read>> {
+///
+/// # Errors
+/// From the file.
+pub fn open_named(path: &Path, stop: &Arc<AtomicBool>) -> io::Result<Box<dyn Read>> {
     if path == Path::new("-") {
         return Ok(Box::new(Waiting::begin(|| Ok(io::stdin()), stop)?));
     }
@@ -130,7 +137,7 @@ impl std::fmt::Display for Stopped {
 impl std::error::Error for Stopped {}
 
 /// Whether a signal ended the wait for an input: the input is not to blame.
-pub(super) fn is_stop(error: &io::Error) -> bool {
+pub fn is_stop(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Stopped>())
 }
 

@@ -3,7 +3,7 @@
 use hapax_index::StoredPage;
 
 /// The front matter (YAML) and the text.
-pub(super) fn markdown(page: &StoredPage, copies: u64) -> String {
+pub fn markdown(page: &StoredPage, copies: u64) -> String {
     let mut out = String::with_capacity(page.text.len() + 512);
     out.push_str("---\n");
     for (name, value) in [

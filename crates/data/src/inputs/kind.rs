@@ -6,7 +6,8 @@ use hapax_page::Kind;
 
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoredKind {
+pub enum StoredKind {
+    /// A WARC file.
     Warc,
     /// JSONL.
     Lines,
@@ -24,13 +25,13 @@ const NO_TEXT: [&[u8]; 7] =
 
 impl StoredKind {
     /// Whether it is taken though nobody named it.
-    pub(super) const fn is_among_pages(self) -> bool {
+    pub const fn is_among_pages(self) -> bool {
         matches!(self, Self::Warc | Self::Page(_))
     }
 }
 
 /// What the file of this name holds that begins like that, unpacked.
-pub(super) fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
+pub fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     let ends = |end: &str| name.ends_with(end);
@@ -59,7 +60,10 @@ pub(super) fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
 }
 
 /// What a file that somebody named is read as, or why it is no page.
-pub(super) fn page_kind(path: &Path, bytes: &[u8]) -> Result<Kind, &'static str> {
+///
+/// # Errors
+/// Why it is no page.
+pub fn page_kind(path: &Path, bytes: &[u8]) -> Result<Kind, &'static str> {
     let kind = match stored_kind(path, bytes) {
         StoredKind::Page(named) | StoredKind::Text(named) => Kind::of(Some(named), bytes),
         StoredKind::Lines => Kind::of(None, bytes),

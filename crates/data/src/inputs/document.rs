@@ -5,10 +5,10 @@ use std::path::Path;
 use hapax_page::Kind;
 use serde::Deserialize;
 
-use super::stored_kind::page_kind;
+use super::kind::page_kind;
 
 /// A longer line is an error.
-pub(super) const MAX_LINE: usize = 64 << 20;
+pub const MAX_LINE: usize = 64 << 20;
 
 /// What is wrong with a line. It is one line to the parser too, whatever its number is in the file.
 fn said(error: &serde_json::Error) -> String {
@@ -22,10 +22,13 @@ fn said(error: &serde_json::Error) -> String {
 
 /// One document of the input.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Item {
-    pub(super) id: String,
-    pub(super) url: Option<String>,
-    pub(super) title: Option<String>,
+pub struct Item {
+    /// Its name.
+    pub id: String,
+    /// Its URL.
+    pub url: Option<String>,
+    /// Its title, which replaces that of the page.
+    pub title: Option<String>,
     content_type: Option<String>,
     text: Option<String>,
     html: Option<String>,
@@ -33,7 +36,11 @@ pub(super) struct Item {
 }
 
 impl Item {
-    pub(super) fn parse(line: &[u8]) -> Result<Self, String> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
         if line.len() > MAX_LINE {
             return Err(format!("a line of more than {MAX_LINE} bytes"));
         }
@@ -44,7 +51,10 @@ impl Item {
     }
 
     /// The same of a page that may be called by its address alone, as `crawl export` writes it.
-    pub(super) fn parse_page(line: &[u8]) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse).
+    pub fn parse_page(line: &[u8]) -> Result<Self, String> {
         Self::parse(line).or_else(|error| {
             let mut value = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
             let url = value.get("url").filter(|_| value.get("id").is_none()).cloned();
@@ -55,7 +65,10 @@ impl Item {
     }
 
     /// The content type and bytes, from whichever of the three ways was used; `read` opens files.
-    pub(super) fn body(
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn body(
         &self,
         read: impl FnOnce(&str) -> Result<Vec<u8>, String>,
     ) -> Result<(String, Vec<u8>), String> {

@@ -7,8 +7,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+
+use crate::error::{Context, Result};
 
 /// Its name in the data directory.
 const NAME: &str = "addresses.jsonl";
@@ -26,7 +27,7 @@ struct Line {
 
 /// The addresses of the documents that were kept.
 #[derive(Debug)]
-pub(super) struct Addresses {
+pub struct Addresses {
     path: PathBuf,
     /// Made with the first address.
     file: Option<BufReader<File>>,
@@ -37,7 +38,10 @@ pub(super) struct Addresses {
 
 impl Addresses {
     /// Opens the file in `root`, and leaves out what a crash left there of documents from `next` on.
-    pub(super) fn open(root: &Path, next: u64) -> Result<Self> {
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn open(root: &Path, next: u64) -> Result<Self> {
         let path = root.join(NAME);
         let mut all = Self { path, file: None, length: 0, pending: Vec::new() };
         if all.path.exists() {
@@ -55,14 +59,17 @@ impl Addresses {
     }
 
     /// Takes the address of the newest document.
-    pub(super) fn add(&mut self, id: u64, url: &str) {
+    pub fn add(&mut self, id: u64, url: &str) {
         if url.len() <= MAX_URL {
             self.pending.push(Line { id, url: url.to_owned() });
         }
     }
 
     /// Writes those of this batch.
-    pub(super) fn write(&mut self) -> Result<()> {
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn write(&mut self) -> Result<()> {
         let mut lines = Vec::new();
         for line in self.pending.drain(..) {
             serde_json::to_writer(&mut lines, &line)?;
@@ -88,8 +95,11 @@ impl Addresses {
         Ok(())
     }
 
-    /// The address of a document, if it has one.
-    pub(super) fn of(&mut self, id: u64) -> Result<Option<String>> {
+    /// Returns the address of a document, if it has one.
+    ///
+    /// # Errors
+    /// From the file.
+    pub fn of(&mut self, id: u64) -> Result<Option<String>> {
         let mut pending = self.pending.iter();
         if let Some(line) = pending.find(|line| line.id == id) {
             return Ok(Some(line.url.clone()));

@@ -7,9 +7,12 @@ use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline};
 
 /// A stretch of text, on one side or on both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
+    /// On both sides.
     Both(&'a str),
+    /// In the old text alone.
     Old(&'a str),
+    /// In the new text alone.
     New(&'a str),
 }
 
@@ -18,16 +21,16 @@ const MAX_TIME: Duration = Duration::from_millis(500);
 /// Bytes of each text that are compared.
 const MAX_TEXT: usize = 400_000;
 
-/// When a comparison that begins now must have come to its end.
-pub(crate) fn deadline() -> Instant {
+/// Returns when a comparison that begins now must end.
+pub fn diff_deadline() -> Instant {
     Instant::now() + MAX_TIME
 }
 
-/// The pieces of both texts, in order.
+/// Returns the pieces of both texts, in order. What is left at the deadline counts as changed.
 ///
 /// # References
 /// E. W. Myers, "An O(ND) difference algorithm", 1986, by the crate `similar`.
-pub(crate) fn diff<'a>(old: &'a str, new: &'a str, deadline: Instant) -> Vec<Piece<'a>> {
+pub fn diff<'a>(old: &'a str, new: &'a str, deadline: Instant) -> Vec<Piece<'a>> {
     let cut = |text: &'a str| text.get(..text.floor_char_boundary(MAX_TEXT)).unwrap_or_default();
     let (a, b) = (words(cut(old)), words(cut(new)));
     let mut pieces: Vec<(ChangeTag, &'a str)> = Vec::new();
@@ -91,20 +94,20 @@ mod tests {
     fn words_differ_in_english_and_characters_in_chinese() {
         use Piece::{Both, New, Old};
         assert_eq!(
-            diff("the old river rose", "the new river rose", deadline()),
+            diff("the old river rose", "the new river rose", diff_deadline()),
             [Both("the "), Old("old"), New("new"), Both(" river rose")]
         );
         assert_eq!(
-            diff("北京大学很好", "北京中学很好", deadline()),
+            diff("北京大学很好", "北京中学很好", diff_deadline()),
             [Both("北京"), Old("大"), New("中"), Both("学很好")]
         );
-        assert_eq!(diff("", "", deadline()), []);
+        assert_eq!(diff("", "", diff_deadline()), []);
     }
 
     proptest! {
         #[test]
         fn pieces_make_up_both_texts(old in "[ab 中文\n.]{0,60}", new in "[ab 中文\n.]{0,60}") {
-            let pieces = diff(&old, &new, deadline());
+            let pieces = diff(&old, &new, diff_deadline());
             let side = |wanted: bool| -> String {
                 pieces.iter().map(|piece| match *piece {
                     Piece::Both(text) => text,

@@ -1,14 +1,13 @@
-//! Reads seeds.txt.
+//! Seeds files: a URL on each line, and comments.
 
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::Result;
 use hapax_url::{Rejected, UrlLimits, normalize};
 use url::Url;
 
-use crate::exit::{USAGE, coded};
+use crate::error::{Error, Result};
 
 /// Larger than any list that a person keeps.
 const MAX_BYTES: u64 = 1 << 30;
@@ -16,7 +15,10 @@ const MAX_BYTES: u64 = 1 << 30;
 const SHOWN: usize = 100;
 
 /// Reads the seeds, all or none: a bad line is an error before anything is fetched.
-pub(crate) fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
+///
+/// # Errors
+/// [`Error::Invalid`] with file and line.
+pub fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
     let name = if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() };
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
@@ -24,25 +26,28 @@ pub(crate) fn read_seeds(path: &Path, limits: &UrlLimits) -> Result<Vec<Url>> {
     } else {
         std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|error| coded(USAGE, format!("cannot read the seeds in {name}: {error}")))?;
+    read.map_err(|error| Error::Invalid(format!("cannot read the seeds in {name}: {error}")))?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice()).take(MAX_BYTES + 1);
         unpacked
             .read_to_end(&mut plain)
-            .map_err(|error| coded(USAGE, format!("{name} cannot be unpacked: {error}")))?;
+            .map_err(|error| Error::Invalid(format!("{name} cannot be unpacked: {error}")))?;
         bytes = plain;
     }
     if bytes.len() as u64 > MAX_BYTES {
         let limit = MAX_BYTES >> 20;
-        return Err(coded(USAGE, format!("{name} is larger than {limit} MiB: split it")));
+        return Err(Error::Invalid(format!("{name} is larger than {limit} MiB: split it")));
     }
     let text = String::from_utf8_lossy(&bytes);
-    parse(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name, limits)
+    parse_seeds(text.strip_prefix('\u{FEFF}').unwrap_or(&text), &name, limits)
 }
 
-/// The seeds of a text, each once, in its order.
-pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url>> {
+/// Returns the seeds of a text, each once, in its order. `name` is that of the file.
+///
+/// # Errors
+/// [`Error::Invalid`] with `name` and line.
+pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url>> {
     let mut seeds: Vec<Url> = Vec::new();
     let mut known = HashSet::new();
     for (number, line) in text.lines().enumerate() {
@@ -57,7 +62,7 @@ pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Ur
         let more = if line.chars().nth(SHOWN).is_some() { "…" } else { "" };
         let shown: String = line.chars().take(SHOWN).chain(more.chars()).collect();
         let bad =
-            |why: &str| coded(USAGE, format!("{name}, line {}: \"{shown}\" {why}", number + 1));
+            |why: &str| Error::Invalid(format!("{name}, line {}: \"{shown}\" {why}", number + 1));
         let url = Url::parse(line).map_err(|error| {
             bad(&format!("is no URL ({error}); write it like https://example.org/"))
         })?;
@@ -73,10 +78,9 @@ pub(crate) fn parse(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Ur
         }
     }
     if seeds.is_empty() {
-        return Err(coded(
-            USAGE,
-            format!("{name} holds no URL: write one a line, like https://example.org/"),
-        ));
+        return Err(Error::Invalid(format!(
+            "{name} holds no URL: write one a line, like https://example.org/"
+        )));
     }
     Ok(seeds)
 }
@@ -88,7 +92,7 @@ mod tests {
     #[test]
     fn comments_blanks_and_repetitions_are_skipped_and_bad_lines_named() {
         let limits = UrlLimits::default();
-        let seeds = parse(
+        let seeds = parse_seeds(
             "# list\n\n http://a.example \r\nhttp://a.example/\nhttps://b.example/#x  # why\n\t# more\n",
             "f",
             &limits,
@@ -104,15 +108,15 @@ mod tests {
             ("# only\n", "f holds no URL"),
             (&"é".repeat(101), &format!("f, line 1: \"{}…\" is no URL", "é".repeat(100))),
         ] {
-            let error = parse(text, "f", &limits).unwrap_err().to_string();
+            let error = parse_seeds(text, "f", &limits).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
         }
         let long = format!("http://a.example/?q={}", "a".repeat(3000));
-        let error = parse(&long, "f", &limits).unwrap_err().to_string();
+        let error = parse_seeds(&long, "f", &limits).unwrap_err().to_string();
         assert!(error.contains("a trap (url-length)"), "{error}");
         let limits = UrlLimits { max_length: 4000, sort_query: true, ..limits };
-        assert_eq!(parse(&long, "f", &limits).unwrap().len(), 1);
-        let sorted = parse("http://a.example/?b=1&a=2", "f", &limits).unwrap();
+        assert_eq!(parse_seeds(&long, "f", &limits).unwrap().len(), 1);
+        let sorted = parse_seeds("http://a.example/?b=1&a=2", "f", &limits).unwrap();
         assert_eq!(sorted.first().unwrap().as_str(), "http://a.example/?a=2&b=1");
     }
 }

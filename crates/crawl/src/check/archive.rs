@@ -1,0 +1,55 @@
+//! Every record of the archive.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use hapax_warc::Reader;
+
+use super::part::{Contents, archive_name};
+use crate::error::{Error, Result};
+
+/// Blocks of records are read and thrown away up to any length.
+const MAX_BLOCK: u64 = 64 << 20;
+
+/// Every record of every file, up to where the last one is committed: they decompress, and have the
+/// length that they say.
+pub(super) fn check_warc(folder: &Path, written: Option<(u64, u64)>) -> Result<Contents> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<std::io::Result<_>>()?;
+    files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
+    files.sort();
+    let (mut records, mut size, mut left) = (0u64, 0u64, 0u64);
+    let last = written.map(|(number, length)| (folder.join(archive_name(number)), length));
+    for path in &files {
+        let wrong = |here: u64, error: &std::io::Error| {
+            Error::damaged(format!("{}, after {here} records: {error}", path.display()))
+        };
+        let file = File::open(path)?;
+        let there = file.metadata()?.len();
+        let committed = match &last {
+            Some((last, _)) if path < last => there,
+            Some((last, length)) if path == last => there.min(*length),
+            Some(_) => 0,
+            None => there,
+        };
+        size += committed;
+        left += there - committed;
+        if committed == 0 {
+            continue;
+        }
+        let mut reader =
+            Reader::new(file.take(committed), MAX_BLOCK).map_err(|error| wrong(0, &error))?;
+        let mut here = 0u64;
+        loop {
+            match reader.next_record() {
+                Ok(Some(_)) => here += 1,
+                Ok(None) => break,
+                Err(error) => return Err(wrong(here, &error)),
+            }
+        }
+        records += here;
+    }
+    Ok(Contents::Records { records, files: files.len() as u64, bytes: size, left })
+}
