@@ -111,7 +111,7 @@ fn a_directory_held_by_another_process_is_refused_and_can_be_read() {
     );
     let bench = Bench::new();
     let mut first = bench.spawn(&[server.url("/")], &[]);
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    server.wait_for(0);
     let output = bench.crawl(&[server.url("/")], &[]);
     assert_eq!(code(&output), 5, "{}", text(&output.stderr));
     assert!(bench.run(&["status"]).contains("at work here"));

@@ -71,8 +71,8 @@ fn a_killed_crawl_still_finds_the_links_that_it_had_dropped() {
     for kill_after in [3, 60, 110] {
         let mut child = bench.spawn(&[server.url("/")], &flags);
         server.wait_for(kill_after);
-        // The group with the start page is committed.
-        std::thread::sleep(Duration::from_millis(1_300));
+        // The group with the start page.
+        bench.wait_until_committed(1);
         child.kill().unwrap();
         child.wait().unwrap();
         assert_ne!(bench.summary()["complete"], true);

@@ -119,7 +119,7 @@ fn of_what_was_committed_no_answer_stays_on_disk() {
     let mut child = bench.spawn(&seeds, &[]);
     // Beyond its first commit: some of the answers on disk are not needed any more.
     server.wait_for(10);
-    std::thread::sleep(Duration::from_millis(1100));
+    bench.wait_until_committed(1);
     assert!(child.try_wait().unwrap().is_none(), "the crawl was over before it could be killed");
     child.kill().unwrap();
     child.wait().unwrap();

@@ -205,6 +205,20 @@ impl Bench {
         command
     }
 
+    /// Waits until a running job has committed so many pages.
+    pub(crate) fn wait_until_committed(&self, pages: u64) {
+        let summary = self.data().join("summary.json");
+        let committed = || {
+            let summary: Value = serde_json::from_slice(&std::fs::read(&summary).ok()?).ok()?;
+            summary["pages"]["fetched"].as_u64()
+        };
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while committed().is_none_or(|fetched| fetched < pages) {
+            assert!(Instant::now() < deadline, "{pages} pages are not committed in 30 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn summary(&self) -> Value {
         serde_json::from_slice(&std::fs::read(self.data().join("summary.json")).unwrap()).unwrap()
     }

@@ -296,5 +296,4 @@ fn years(text: &str) -> Result<RangeInclusive<u32>> {
 }
 
 #[cfg(test)]
-#[path = "limits_tests.rs"]
 mod tests;

@@ -1,6 +1,5 @@
 //! `--metrics ADDRESS`: metrics of a running crawl in the format of Prometheus.
 
-use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 
 use anyhow::Result;
@@ -21,7 +20,7 @@ pub(crate) fn serve(
         .map_err(|error| coded(USAGE, format!("--metrics: cannot listen on {address}: {error}")))?;
     let answer = move |headers: HeaderMap| {
         let answered = may_read(address, &headers).then(|| {
-            let text = render(&figures);
+            let text = figures.to_prometheus();
             ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
         });
         async move { answered.ok_or((StatusCode::FORBIDDEN, "ask by the address itself\n")) }
@@ -43,53 +42,6 @@ fn may_read(address: SocketAddr, headers: &HeaderMap) -> bool {
     !address.ip().is_loopback()
         || bare.parse::<IpAddr>().is_ok()
         || bare.eq_ignore_ascii_case("localhost")
-}
-
-/// The text format of Prometheus, version 0.0.4.
-fn render(figures: &Figures) -> String {
-    let (pages, counts) = (figures.pages(), figures.urls());
-    let mut text = String::new();
-    let mut one = |name: &str, kind: &str, help: &str, value: u64| {
-        let _ = writeln!(
-            text,
-            "# HELP hapax_{name} {help}\n# TYPE hapax_{name} {kind}\nhapax_{name} {value}"
-        );
-    };
-    one(
-        "pages_fetched_total",
-        "counter",
-        "Responses with a body, earlier runs included.",
-        pages.fetched,
-    );
-    one("pages_indexed", "gauge", "Pages that are kept.", pages.indexed);
-    one("bytes_fetched_total", "counter", "Bytes of bodies on the wire.", pages.bytes);
-    one("responses_total", "counter", "Responses of this run, of any status.", figures.responses());
-    one("requests_in_flight", "gauge", "Requests under way.", figures.in_flight());
-    one("urls_known", "gauge", "URLs ever seen.", counts.known);
-    one("urls_queued", "gauge", "URLs that wait, those in flight among them.", counts.queued);
-    one("urls_deferred", "gauge", "URLs given up for this run.", counts.deferred);
-    let kinds = [
-        ("exact", pages.exact),
-        ("near", pages.near),
-        ("canonical", pages.canonical),
-        ("alias", pages.alias),
-    ];
-    let _ = writeln!(
-        text,
-        "# HELP hapax_discarded Pages discarded as duplicates.\n# TYPE hapax_discarded gauge"
-    );
-    for (kind, count) in kinds {
-        let _ = writeln!(text, "hapax_discarded{{kind=\"{kind}\"}} {count}");
-    }
-    let _ = writeln!(
-        text,
-        "# HELP hapax_skipped_total URLs not fetched or not used.\n# TYPE hapax_skipped_total counter"
-    );
-    for (reason, count) in figures.skipped() {
-        // Reasons are a closed list of plain words.
-        let _ = writeln!(text, "hapax_skipped_total{{reason=\"{reason}\"}} {count}");
-    }
-    text
 }
 
 #[cfg(test)]

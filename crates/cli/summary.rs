@@ -54,11 +54,10 @@ pub(crate) fn print_hosts(summary: &Summary) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Prints the summary for a person.
-pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
+/// How the job ended.
+fn headline(summary: &Summary) -> String {
     let pages = &summary.pages;
-    let head = match (&summary.stopped, code_of(summary)) {
+    match (&summary.stopped, code_of(summary)) {
         (Some(why), _) => format!("Stopped: {why}."),
         (None, _) if summary.unreached && summary.responses > 0 => {
             "No page could be looked at again: every answer was a failure (5xx or 429).".to_owned()
@@ -72,9 +71,15 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
             "Done, but for what could not be reached.".to_owned()
         }
         (None, _) => "Complete.".to_owned(),
-    };
+    }
+}
+
+/// Prints the summary for a person.
+pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let pages = &summary.pages;
     let rate = pages.fetched as f64 / summary.seconds.max(0.001);
-    writeln!(out, "\n{head}")?;
+    writeln!(out, "\n{}", headline(summary))?;
     writeln!(
         out,
         "  fetched      {:>9}   {} in {}, {rate:.0} pages/s",

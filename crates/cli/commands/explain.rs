@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
-use hapax_extract::{Reason, Recipe, weighted_words};
+use hapax_extract::{Document, Reason, Recipe, weighted_words};
 use hapax_page::{Evidence, HASH, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
@@ -111,7 +111,14 @@ fn text_of(page: &Page) -> &str {
 
 pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
     let mut out = String::new();
-    let (document, evidence) = (&page.document, &page.evidence);
+    document_text(&mut out, page);
+    blocks_text(&mut out, &page.document, limit);
+    evidence_text(&mut out, page, policy, limit);
+    out
+}
+
+fn document_text(out: &mut String, page: &Page) {
+    let document = &page.document;
     let mut row = |name: &str, value: String| {
         let _ = writeln!(out, "{name:<12} {value}");
     };
@@ -143,6 +150,9 @@ pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
             document.blocks.len()
         ),
     );
+}
+
+fn blocks_text(out: &mut String, document: &Document, limit: usize) {
     // What is kept, and what nearly was, says most.
     let mut shown: Vec<usize> = (0..document.blocks.len()).collect();
     if shown.len() > limit {
@@ -164,6 +174,10 @@ pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
     if shown.len() < document.blocks.len() {
         let _ = writeln!(out, "  ... {} more: --all", document.blocks.len() - shown.len());
     }
+}
+
+fn evidence_text(out: &mut String, page: &Page, policy: &Policy, limit: usize) {
+    let (document, evidence) = (&page.document, &page.evidence);
     let mut row = |name: &str, value: String| {
         let _ = writeln!(out, "{name:<12} {value}");
     };
@@ -211,7 +225,6 @@ pub(super) fn page_text(page: &Page, policy: &Policy, limit: usize) -> String {
             );
         }
     }
-    out
 }
 
 pub(super) fn page_json(page: &Page, policy: &Policy) -> Value {

@@ -63,16 +63,7 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     layout(0)?;
     let input = read(&args.input, memory)?;
     let layout = layout(input.len())?;
-    let out: Box<dyn Write> = if args.output == Path::new("-") {
-        Box::new(BufWriter::new(io::stdout().lock()))
-    } else {
-        let file = File::create(&args.output).and_then(|mut file| {
-            has_room(&mut file)?;
-            Ok(file)
-        });
-        let file = file.map_err(|error| unwritable(&args.output, &error))?;
-        Box::new(BufWriter::new(file))
-    };
+    let out = create(&args.output)?;
     // Both what finds and what tells of progress write.
     let out = RefCell::new(Output { out, written: Ok(()) });
     let bar = bar(common);
@@ -125,6 +116,25 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
+    write_sorted(&mut out, pairs, clusters)?;
+    out.flush()?;
+    Ok(COMPLETE)
+}
+
+fn create(path: &Path) -> Result<Box<dyn Write>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufWriter::new(io::stdout().lock())));
+    }
+    let file = File::create(path).and_then(|mut file| {
+        has_room(&mut file)?;
+        Ok(file)
+    });
+    let file = file.map_err(|error| unwritable(path, &error))?;
+    Ok(Box::new(BufWriter::new(file)))
+}
+
+/// Results that come at the end.
+fn write_sorted(out: &mut dyn Write, pairs: Sorter<2>, clusters: Clusters) -> Result<()> {
     for pair in pairs.sorted()? {
         let [a, b] = pair?;
         writeln!(out, "[{a}, {b}]")?;
@@ -132,12 +142,11 @@ pub(super) fn run(args: &FindArgs, what: What, common: &Common) -> Result<u8> {
     let mut written = Ok(());
     clusters.for_each(|cluster| {
         if written.is_ok() {
-            written = write_line(&mut out, cluster);
+            written = write_line(out, cluster);
         }
     })?;
     written?;
-    out.flush()?;
-    Ok(COMPLETE)
+    Ok(())
 }
 
 /// Where results go, and whether they could be written so far.
@@ -186,7 +195,7 @@ fn has_room(file: &mut File) -> io::Result<()> {
     file.rewind()
 }
 
-fn write_line(out: &mut impl Write, cluster: &[Fingerprint]) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, cluster: &[Fingerprint]) -> io::Result<()> {
     for (number, member) in cluster.iter().enumerate() {
         write!(out, "{}{}", if number == 0 { "[" } else { ", " }, member.bits())?;
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hapax_data::PageCounts;
 use hapax_data::SkipReason;
 use url::Url;
 
@@ -21,7 +22,7 @@ use crate::signals::interrupted;
 use crate::summary::way_on;
 use hapax_crawl::import::Source;
 use hapax_crawl::import::{MAX_WAITING, Refused, Revisit, Revisits, holds_payload, page_of};
-use hapax_crawl::{Offline, OfflineParts, StoredPage};
+use hapax_crawl::{Offline, OfflineCounts, OfflineParts, StoredPage};
 use hapax_data::inputs::{is_stop, root_of};
 
 /// Bytes of archives from pipes that are held, so that they can be read again.
@@ -75,34 +76,8 @@ pub(super) fn run(
     let Line { offline, bad, left_out, links, .. } = line;
     let (counts, pages, stopped) = offline.finish()?;
     if !common.quiet {
-        let took = started.elapsed().max(Duration::from_millis(1));
-        let told = println(&format!(
-            "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
-            number(counts.decided),
-            duration(took),
-            counts.decided as f64 / took.as_secs_f64(),
-            number(pages.indexed),
-            number(pages.discarded()),
-            pages.exact,
-            pages.near,
-            pages.canonical,
-            number(counts.known),
-            number(counts.skipped),
-            number(bad),
-        ));
+        let told = report(counts, &pages, [bad, left_out, links], started.elapsed());
         crate::output::unless_closed(told)?;
-        if left_out > 0 {
-            crate::output::unless_closed(println(&format!(
-                "  left out         {:>9}   in folders, neither HTML, .txt nor WARC: name a file to have it read",
-                number(left_out)
-            )))?;
-        }
-        if links > 0 {
-            crate::output::unless_closed(println(&format!(
-                "  left out         {:>9}   in folders, symbolic links, pipes and devices: name one to have it read",
-                number(links)
-            )))?;
-        }
     }
     if let Some(stop) = stopped {
         let why = stop.words();
@@ -111,6 +86,44 @@ pub(super) fn run(
         return Ok(STOPPED);
     }
     Ok(if bad > 0 { BAD_INPUT } else { COMPLETE })
+}
+
+/// `inputs`: bad ones, files and links that were left out.
+fn report(
+    counts: OfflineCounts,
+    pages: &PageCounts,
+    inputs: [u64; 3],
+    took: Duration,
+) -> io::Result<()> {
+    let [bad, left_out, links] = inputs;
+    let took = took.max(Duration::from_millis(1));
+    println(&format!(
+        "{} pages in {}, {:.0} pages/s\n  indexed in all   {:>9}\n  discarded in all {:>9}   exact {}, near {}, canonical {}\n  known before     {:>9}\n  no pages         {:>9}   see skipped.jsonl\n  bad inputs       {:>9}",
+        number(counts.decided),
+        duration(took),
+        counts.decided as f64 / took.as_secs_f64(),
+        number(pages.indexed),
+        number(pages.discarded()),
+        pages.exact,
+        pages.near,
+        pages.canonical,
+        number(counts.known),
+        number(counts.skipped),
+        number(bad),
+    ))?;
+    if left_out > 0 {
+        println(&format!(
+            "  left out         {:>9}   in folders, neither HTML, .txt nor WARC: name a file to have it read",
+            number(left_out)
+        ))?;
+    }
+    if links > 0 {
+        println(&format!(
+            "  left out         {:>9}   in folders, symbolic links, pipes and devices: name one to have it read",
+            number(links)
+        ))?;
+    }
+    Ok(())
 }
 
 fn println(text: &str) -> io::Result<()> {

@@ -92,31 +92,8 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         }
     }
     let restored = rows.decisions.restored(entry.id);
-    match restored {
-        Some(time) => writeln!(out, "restored   {time}")?,
-        None => match rows.state(&found) {
-            Some("kept") => writeln!(out, "now        this page is the one that is kept")?,
-            Some("renewed") => {
-                writeln!(out, "now        a newer line is about this page: name it by its URL")?;
-            }
-            Some(_) => writeln!(out, "now        forgotten, or fetched again since")?,
-            None => {}
-        },
-    }
-    match (own, other) {
-        _ if entry.kind == DuplicateKind::Alias => {}
-        (Some(own), Some(other)) if own == other => {
-            writeln!(out, "\nThe two texts are equal.")?;
-        }
-        (Some(own), Some(other)) => {
-            let ansi = colour(std::io::stdout().is_terminal());
-            let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-            let width = width.unwrap_or(WIDTH).max(NARROWEST);
-            writeln!(out)?;
-            Columns::new(width, ansi).write(&mut out, &other, &own)?;
-        }
-        _ => writeln!(out, "\nThe texts were not kept (--no-warc).")?,
-    }
+    write_state(&mut out, restored, rows.state(&found))?;
+    write_texts(&mut out, entry, own.as_deref(), other.as_deref())?;
     let gone = rows.decisions.took_over(entry.id) || rows.decisions.ended(entry.id);
     if restored.is_none() && entry.kind != DuplicateKind::Alias && !gone {
         writeln!(
@@ -129,4 +106,43 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         )?;
     }
     Ok(COMPLETE)
+}
+
+/// What became of the row since.
+fn write_state(out: &mut dyn Write, restored: Option<&str>, state: Option<&str>) -> Result<()> {
+    match restored {
+        Some(time) => writeln!(out, "restored   {time}")?,
+        None => match state {
+            Some("kept") => writeln!(out, "now        this page is the one that is kept")?,
+            Some("renewed") => {
+                writeln!(out, "now        a newer line is about this page: name it by its URL")?;
+            }
+            Some(_) => writeln!(out, "now        forgotten, or fetched again since")?,
+            None => {}
+        },
+    }
+    Ok(())
+}
+
+fn write_texts(
+    out: &mut dyn Write,
+    entry: &Discarded,
+    own: Option<&str>,
+    other: Option<&str>,
+) -> Result<()> {
+    match (own, other) {
+        _ if entry.kind == DuplicateKind::Alias => {}
+        (Some(own), Some(other)) if own == other => {
+            writeln!(out, "\nThe two texts are equal.")?;
+        }
+        (Some(own), Some(other)) => {
+            let ansi = colour(std::io::stdout().is_terminal());
+            let width = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+            let width = width.unwrap_or(WIDTH).max(NARROWEST);
+            writeln!(out)?;
+            Columns::new(width, ansi).write(out, other, own)?;
+        }
+        _ => writeln!(out, "\nThe texts were not kept (--no-warc).")?,
+    }
+    Ok(())
 }

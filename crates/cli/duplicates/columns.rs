@@ -30,7 +30,7 @@ impl Columns {
 
     /// Writes the kept text on the left, the discarded one on the right. Without colours, what one
     /// side has alone stands between `[-` and `-]`, or `{+` and `+}`.
-    pub(crate) fn write(self, out: &mut impl Write, kept: &str, own: &str) -> std::io::Result<()> {
+    pub(crate) fn write(self, out: &mut dyn Write, kept: &str, own: &str) -> std::io::Result<()> {
         let (old, new): (Vec<&str>, Vec<&str>) = (kept.lines().collect(), own.lines().collect());
         let (left, right) = ("kept", "discarded");
         writeln!(out, "{left:<width$} | {right}", width = self.width)?;
@@ -67,7 +67,7 @@ impl Columns {
 
     fn equal(
         self,
-        out: &mut impl Write,
+        out: &mut dyn Write,
         lines: &[&str],
         after: bool,
         before: bool,
@@ -92,7 +92,7 @@ impl Columns {
         show(out, lines.get(lines.len() - tail..).unwrap_or_default())
     }
 
-    fn pair(self, out: &mut impl Write, left: &[Part], right: &[Part]) -> std::io::Result<()> {
+    fn pair(self, out: &mut dyn Write, left: &[Part], right: &[Part]) -> std::io::Result<()> {
         let (left, right) =
             (self.wrap(left, true, usize::MAX), self.wrap(right, false, usize::MAX));
         self.rows(out, &left, &right)

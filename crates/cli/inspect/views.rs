@@ -72,6 +72,60 @@ pub(super) fn overview(rows: &Rows, data: &Path, policy: &Policy) -> Result<Mark
     Ok(frame("Overview", "/", data, summary(rows, data, policy, true)))
 }
 
+/// A row of a chart: name, link, value, and the value in words.
+type Bar = (String, Option<String>, u64, String);
+
+/// The charts with names.
+struct Charts {
+    hosts: Vec<Bar>,
+    kinds: Vec<Bar>,
+    languages: Vec<Bar>,
+}
+
+impl Charts {
+    fn of(stats: &LogStats, links: bool) -> Self {
+        let hosts: Vec<Bar> = stats
+            .hosts
+            .iter()
+            .take(HOSTS)
+            .map(|host| {
+                let query = url::form_urlencoded::Serializer::new(String::new())
+                    .append_pair("host", &host.host)
+                    .finish();
+                let link = links.then(|| format!("/list?{query}"));
+                (
+                    escape(&host.host),
+                    link,
+                    host.discarded,
+                    format!("{} · {}", number(host.discarded), bytes(host.bytes)),
+                )
+            })
+            .collect();
+        let kinds: Vec<Bar> = stats
+            .kinds
+            .iter()
+            .map(|(kind, count)| {
+                (
+                    (*kind).to_owned(),
+                    links.then(|| format!("/list?kind={kind}")),
+                    *count,
+                    number(*count),
+                )
+            })
+            .collect();
+        let languages: Vec<Bar> = stats
+            .languages
+            .iter()
+            .map(|(language, count)| {
+                let link =
+                    (links && language.len() == 2).then(|| format!("/list?language={language}"));
+                (escape(language), link, *count, number(*count))
+            })
+            .collect();
+        Self { hosts, kinds, languages }
+    }
+}
+
 /// The same without the frame; `links` lead to the lists.
 pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) -> Markup {
     let stats = LogStats::of(rows);
@@ -94,43 +148,7 @@ pub(super) fn summary(rows: &Rows, data: &Path, policy: &Policy, links: bool) ->
         .rev()
         .map(|(day, count)| (day.get(5..).unwrap_or(day).to_owned(), *count))
         .unzip();
-    let hosts: Vec<_> = stats
-        .hosts
-        .iter()
-        .take(HOSTS)
-        .map(|host| {
-            let query = url::form_urlencoded::Serializer::new(String::new())
-                .append_pair("host", &host.host)
-                .finish();
-            let link = links.then(|| format!("/list?{query}"));
-            (
-                escape(&host.host),
-                link,
-                host.discarded,
-                format!("{} · {}", number(host.discarded), bytes(host.bytes)),
-            )
-        })
-        .collect();
-    let kinds: Vec<_> = stats
-        .kinds
-        .iter()
-        .map(|(kind, count)| {
-            (
-                (*kind).to_owned(),
-                links.then(|| format!("/list?kind={kind}")),
-                *count,
-                number(*count),
-            )
-        })
-        .collect();
-    let languages: Vec<_> = stats
-        .languages
-        .iter()
-        .map(|(language, count)| {
-            let link = (links && language.len() == 2).then(|| format!("/list?language={language}"));
-            (escape(language), link, *count, number(*count))
-        })
-        .collect();
+    let Charts { hosts, kinds, languages } = Charts::of(&stats, links);
     html! {
         h1 { "What was saved" }
         div.tiles {

@@ -50,10 +50,16 @@ pub(super) struct Shared {
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
     pub(super) max_pages_per_host: u64,
+    pub(super) room: Room,
+}
+
+/// How much is read at a time, and waits for the commit thread.
+#[derive(Debug)]
+pub(super) struct Room {
     /// Extraction runs on this many threads at a time.
     pub(super) extractors: Arc<Semaphore>,
     /// KiB of pages that may wait for the commit thread.
-    pub(super) room: Arc<Semaphore>,
+    pub(super) waiting: Arc<Semaphore>,
     /// Large pages among those: one thread is left for the others, if there are two.
     pub(super) large: Arc<Semaphore>,
     /// So many KiB of large pages are read or wait for the commit thread: trees take ten times as much.

@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use hapax_data::{DataDir, PageCounts, SkipReason};
+use hapax_data::DataDir;
 use hapax_fetch::Fetcher;
-use hapax_frontier::{Counts, Frontier, HostState};
+use hapax_frontier::Frontier;
 use hapax_url::normalize;
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
 use crate::commit::{Committer, Parts};
 use crate::config::Config;
-use crate::context::Shared;
+use crate::context::{Room, Shared};
 use crate::control::{Control, StopHandle};
 use crate::dropped_links::Dropped;
 use crate::error::{Error, Result};
 use crate::event::{Event, Observed, Observer};
 use crate::feeds::{Feeds, OpenClaims};
+use crate::figures::Figures;
 use crate::host_rules::HostRules;
 use crate::identity::RulesIdentity;
 use crate::message::Message;
@@ -215,17 +216,7 @@ impl Crawl {
         // Answers of another way are not ours to keep.
         let received = received.filter(|_| fetch.is_none());
         let stats = Arc::new(Stats::default());
-        let storage = config.storage;
-        let parts = Parts {
-            recipe: config.decision.recipe,
-            policy: config.decision.policy,
-            warc: storage.archive && !storage.links_only,
-            index: storage.index && !storage.links_only,
-            skips: false,
-            keep_duplicates: false,
-            shared: verdicts.is_some(),
-            has_seeds: !seeds.is_empty(),
-        };
+        let parts = Parts { shared: verdicts.is_some(), ..parts_of(&config, !seeds.is_empty()) };
         let mut committer =
             Committer::open(&data, &parts, Some(Arc::clone(&frontier)), Arc::clone(&stats))?;
         (committer.observer, committer.sinks) = (observer, sinks);
@@ -262,7 +253,7 @@ impl Crawl {
             stats: Arc::clone(&stats),
             root: data.root().to_owned(),
             seeds: starts,
-            links_only: storage.links_only,
+            links_only: config.storage.links_only,
             max_redirects: config.max_redirects,
             patterns: Patterns::new(config.dust.clone()),
             missing: MissingPages::default(),
@@ -377,6 +368,21 @@ impl Crawl {
     }
 }
 
+/// Which stores a crawl writes.
+const fn parts_of(config: &Config, has_seeds: bool) -> Parts {
+    let storage = config.storage;
+    Parts {
+        recipe: config.decision.recipe,
+        policy: config.decision.policy,
+        warc: storage.archive && !storage.links_only,
+        index: storage.index && !storage.links_only,
+        skips: false,
+        keep_duplicates: false,
+        shared: false,
+        has_seeds,
+    }
+}
+
 /// Begins a recrawl, or goes on with the one that was stopped. Returns how many pages are queued again.
 fn look_again(writer: &mut Writer, begins: bool) -> Result<u64> {
     writer.renew_damaged()?;
@@ -451,56 +457,14 @@ fn shared_by_tasks(
         links_only: config.storage.links_only,
         recrawl,
         max_pages_per_host: config.max_pages_per_host.unwrap_or(u64::MAX),
-        extractors: Arc::new(Semaphore::new(cores as usize)),
-        large: Arc::new(Semaphore::new((cores as usize - 1).max(1))),
-        room: Arc::new(Semaphore::new(ROOM_KIB as usize)),
-        trees: Arc::new(Semaphore::new(trees_kib as usize)),
-        trees_kib,
-        small_trees: Arc::new(Semaphore::new(small_trees_kib as usize)),
-        small_trees_kib,
+        room: Room {
+            extractors: Arc::new(Semaphore::new(cores as usize)),
+            large: Arc::new(Semaphore::new((cores as usize - 1).max(1))),
+            waiting: Arc::new(Semaphore::new(ROOM_KIB as usize)),
+            trees: Arc::new(Semaphore::new(trees_kib as usize)),
+            trees_kib,
+            small_trees: Arc::new(Semaphore::new(small_trees_kib as usize)),
+            small_trees_kib,
+        },
     })
-}
-
-/// What a crawl has done so far. Cheap to clone, and to ask from any thread.
-#[derive(Clone, Debug)]
-pub struct Figures {
-    stats: Arc<Stats>,
-    frontier: Arc<dyn Frontier>,
-}
-
-impl Figures {
-    /// Counts of pages, earlier runs included.
-    pub fn pages(&self) -> PageCounts {
-        self.stats.pages()
-    }
-
-    /// Skipped URLs by reason, earlier runs included.
-    pub fn skipped(&self) -> std::collections::BTreeMap<SkipReason, u64> {
-        self.stats.skipped()
-    }
-
-    /// How many URLs are where.
-    pub fn urls(&self) -> Counts {
-        self.frontier.counts()
-    }
-
-    /// What a host looks like.
-    pub fn host(&self, host: &str) -> Option<HostState> {
-        self.frontier.host(host)
-    }
-
-    /// Requests under way.
-    pub fn in_flight(&self) -> u64 {
-        self.stats.in_flight.load(Relaxed)
-    }
-
-    /// Responses of this run, of any status.
-    pub fn responses(&self) -> u64 {
-        self.stats.responses.load(Relaxed)
-    }
-
-    /// Bytes that were received in this run.
-    pub fn received(&self) -> u64 {
-        self.stats.received.load(Relaxed)
-    }
 }

@@ -347,15 +347,16 @@ async fn read(
     // What is large waits among its own kind: pages of the usual size go past it.
     let (mut tree, mut large, mut small) = (None, None, None);
     if length > LARGE_PAGE {
-        let all = shared.trees_kib;
-        tree = Arc::clone(&shared.trees).acquire_many_owned(kib(length, all)).await.ok();
-        large = Arc::clone(&shared.large).acquire_owned().await.ok();
+        let all = shared.room.trees_kib;
+        tree = Arc::clone(&shared.room.trees).acquire_many_owned(kib(length, all)).await.ok();
+        large = Arc::clone(&shared.room.large).acquire_owned().await.ok();
     } else {
-        let all = shared.small_trees_kib;
-        small = Arc::clone(&shared.small_trees).acquire_many_owned(kib(length, all)).await.ok();
+        let all = shared.room.small_trees_kib;
+        small =
+            Arc::clone(&shared.room.small_trees).acquire_many_owned(kib(length, all)).await.ok();
     }
-    let extractor = Arc::clone(&shared.extractors).acquire_owned().await;
-    let room = Arc::clone(&shared.room);
+    let extractor = Arc::clone(&shared.room.extractors).acquire_owned().await;
+    let room = Arc::clone(&shared.room.waiting);
     let shared = Arc::clone(shared);
     let Entry { url, kind, depth, .. } = lease.entry.clone();
     let read = tokio::task::spawn_blocking(move || {

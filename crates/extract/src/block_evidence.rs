@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::blocks::Page;
+use crate::blocks::{ElementInfo, Page, RawBlock};
 use crate::class_words::Marks;
 use crate::measure::Measure;
 use crate::votes::{Reason, Votes, is_set};
@@ -212,31 +212,12 @@ impl<'a> Witness<'a> {
     /// Linear in the blocks.
     pub(crate) fn each(&self, mut visit: impl FnMut(&Evidence)) {
         let Self { page, votes, whole, .. } = self;
-        let sums_of = |at: usize| self.subtrees.get(at).copied().unwrap_or_default();
-        let container_sums = sums_of(votes.container);
         let mut words_before = 0.0;
         let mut heading_before = (0u8, usize::MAX);
         for (at, (block, m)) in page.blocks.iter().zip(&votes.measures).enumerate() {
             let mut row = Row { values: [0.0; EVIDENCE], at: 0 };
             let element = page.elements.get(block.element).cloned().unwrap_or_default();
-            // The block itself.
-            row.push(m.words);
-            row.push(m.density());
-            row.push(m.link_density);
-            row.push(f64::from(block.links));
-            row.push(m.chars as f64 / m.words.max(1.0));
-            row.push(m.digits as f64 / m.chars.max(1) as f64);
-            row.push(m.marks as f64 / m.words.max(1.0));
-            row.push(m.capitals as f64 / m.words.max(1.0));
-            row.flag(m.ends_sentence);
-            row.push(f64::from(block.heading));
-            row.push(f64::from(element.tag as u8));
-            row.flag(m.fair < 0.2);
-            row.flag(block.hidden);
-            row.flag(block.structure);
-            row.flag(speaks_of_rights(&block.text));
-            row.push(f64::from(self.texts.get(block.text.as_str()).copied().unwrap_or(1)));
-            row.push(shared(&self.title_words, &block.text));
+            self.put_block(&mut row, block, m, &element);
             // Where it stands.
             row.push(at as f64);
             row.push(words_before / whole.words.max(1.0));
@@ -247,81 +228,11 @@ impl<'a> Witness<'a> {
             } else {
                 (at - heading_before.1) as f64
             });
-            // The page.
-            row.push(whole.words);
-            row.push(whole.density());
-            row.push(whole.link_density());
-            row.push(whole.blocks);
-            row.push(whole.value);
-            row.push(self.articles);
-            row.flag(page.kinds.article);
-            row.flag(page.kinds.forum);
-            row.flag(page.kinds.product);
-            row.flag(page.kinds.list);
-            // Its neighbours.
-            for step in [-1isize, 1, -2, 2] {
-                let neighbour = at.checked_add_signed(step).and_then(|at| votes.measures.get(at));
-                row.push(neighbour.map_or(-1.0, |m| m.words));
-                row.push(neighbour.map_or(-1.0, Measure::density));
-                row.push(neighbour.map_or(-1.0, |m| m.link_density));
-            }
-            // How the votes went.
-            row.push(match votes.reasons.get(at) {
-                Some(Reason::Text) => 0.0,
-                Some(Reason::OutsideRun | Reason::TrailingHeading) => 1.0,
-                Some(Reason::Links) => 2.0,
-                Some(Reason::OtherArticle) => 3.0,
-                Some(Reason::Name) => 4.0,
-                Some(Reason::OutsideContainer) => 5.0,
-                _ => 6.0,
-            });
-            row.push(votes.values.get(at).copied().unwrap_or(0.0));
-            row.push((self.first_kept as f64 - at as f64).max(0.0));
-            row.push((at as f64 - self.last_kept as f64).max(0.0));
-            let inside = is_set(&votes.inside, block.element);
-            row.flag(inside);
-            row.push(container_sums.words / whole.words.max(1.0));
-            row.push(container_sums.link_density());
-            row.push(container_sums.blocks);
-            // Its elements, from the inside out.
-            let up = self.way(block.element);
-            up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
-            row.push(f64::from(up.content));
-            row.push(f64::from(up.article));
-            let mut parents = [None; 3];
-            let mut above = block.element;
-            for slot in &mut parents {
-                if above == 0 {
-                    break;
-                }
-                *slot = Some(above);
-                above = page.elements.get(above).map_or(0, |element| element.parent);
-            }
-            for number in 1..3 {
-                let sums = parents.get(number).copied().flatten().map(sums_of).unwrap_or_default();
-                row.push(sums.words);
-                row.push(sums.density());
-                row.push(sums.link_density());
-                row.push(sums.blocks);
-                row.push(sums.value / whole.value.max(1.0));
-            }
-            let sums = sums_of(self.branch(block.element));
-            row.push(sums.words);
-            row.push(sums.link_density());
-            row.push(sums.value / container_sums.value.max(1.0));
-            // All blocks in elements of the same kind.
-            let sums = self.signatures.get(&element.signature).copied().unwrap_or_default();
-            row.push(sums.blocks);
-            row.push(sums.words / whole.words.max(1.0));
-            row.push(sums.density());
-            row.push(sums.link_density());
-            row.push(sums.value / self.best_signature);
-            row.push(sums.sentences / sums.blocks.max(1.0));
-            // Consent is asked for in sentences, and on a short page in more than its text has.
-            row.flag(is_set(&self.cookies, at));
-            let [parent, ..] = self.kin(block.element);
-            let parent = sums_of(parent);
-            row.push(parent.cookies / parent.blocks.max(1.0));
+            self.put_page(&mut row);
+            self.put_neighbours(&mut row, at);
+            self.put_votes(&mut row, at, block);
+            self.put_elements(&mut row, block);
+            self.put_kind(&mut row, at, block, &element);
             debug_assert_eq!(row.at, EVIDENCE, "EVIDENCE is the number of pushes");
             visit(&row.values);
             words_before += m.words;
@@ -329,6 +240,133 @@ impl<'a> Witness<'a> {
                 heading_before = (block.heading, at);
             }
         }
+    }
+
+    /// The block itself.
+    fn put_block(&self, row: &mut Row, block: &RawBlock, m: &Measure, element: &ElementInfo) {
+        row.push(m.words);
+        row.push(m.density());
+        row.push(m.link_density);
+        row.push(f64::from(block.links));
+        row.push(m.chars as f64 / m.words.max(1.0));
+        row.push(m.digits as f64 / m.chars.max(1) as f64);
+        row.push(m.marks as f64 / m.words.max(1.0));
+        row.push(m.capitals as f64 / m.words.max(1.0));
+        row.flag(m.ends_sentence);
+        row.push(f64::from(block.heading));
+        row.push(f64::from(element.tag as u8));
+        row.flag(m.fair < 0.2);
+        row.flag(block.hidden);
+        row.flag(block.structure);
+        row.flag(speaks_of_rights(&block.text));
+        row.push(f64::from(self.texts.get(block.text.as_str()).copied().unwrap_or(1)));
+        row.push(shared(&self.title_words, &block.text));
+    }
+
+    /// The page.
+    fn put_page(&self, row: &mut Row) {
+        let Self { page, whole, .. } = self;
+        row.push(whole.words);
+        row.push(whole.density());
+        row.push(whole.link_density());
+        row.push(whole.blocks);
+        row.push(whole.value);
+        row.push(self.articles);
+        row.flag(page.kinds.article);
+        row.flag(page.kinds.forum);
+        row.flag(page.kinds.product);
+        row.flag(page.kinds.list);
+    }
+
+    /// Its neighbours.
+    fn put_neighbours(&self, row: &mut Row, at: usize) {
+        let votes = &self.votes;
+        for step in [-1isize, 1, -2, 2] {
+            let neighbour = at.checked_add_signed(step).and_then(|at| votes.measures.get(at));
+            row.push(neighbour.map_or(-1.0, |m| m.words));
+            row.push(neighbour.map_or(-1.0, Measure::density));
+            row.push(neighbour.map_or(-1.0, |m| m.link_density));
+        }
+    }
+
+    /// How the votes went.
+    fn put_votes(&self, row: &mut Row, at: usize, block: &RawBlock) {
+        let Self { votes, whole, .. } = self;
+        let container_sums = self.sums_of(votes.container);
+        row.push(match votes.reasons.get(at) {
+            Some(Reason::Text) => 0.0,
+            Some(Reason::OutsideRun | Reason::TrailingHeading) => 1.0,
+            Some(Reason::Links) => 2.0,
+            Some(Reason::OtherArticle) => 3.0,
+            Some(Reason::Name) => 4.0,
+            Some(Reason::OutsideContainer) => 5.0,
+            _ => 6.0,
+        });
+        row.push(votes.values.get(at).copied().unwrap_or(0.0));
+        row.push((self.first_kept as f64 - at as f64).max(0.0));
+        row.push((at as f64 - self.last_kept as f64).max(0.0));
+        let inside = is_set(&votes.inside, block.element);
+        row.flag(inside);
+        row.push(container_sums.words / whole.words.max(1.0));
+        row.push(container_sums.link_density());
+        row.push(container_sums.blocks);
+    }
+
+    /// Its elements, from the inside out.
+    fn put_elements(&self, row: &mut Row, block: &RawBlock) {
+        let Self { page, votes, whole, .. } = self;
+        let container_sums = self.sums_of(votes.container);
+        let up = self.way(block.element);
+        up.marks.iter().for_each(|nearest| row.push(f64::from(*nearest)));
+        row.push(f64::from(up.content));
+        row.push(f64::from(up.article));
+        let mut parents = [None; 3];
+        let mut above = block.element;
+        for slot in &mut parents {
+            if above == 0 {
+                break;
+            }
+            *slot = Some(above);
+            above = page.elements.get(above).map_or(0, |element| element.parent);
+        }
+        for number in 1..3 {
+            let sums = parents
+                .get(number)
+                .copied()
+                .flatten()
+                .map(|at| self.sums_of(at))
+                .unwrap_or_default();
+            row.push(sums.words);
+            row.push(sums.density());
+            row.push(sums.link_density());
+            row.push(sums.blocks);
+            row.push(sums.value / whole.value.max(1.0));
+        }
+        let sums = self.sums_of(self.branch(block.element));
+        row.push(sums.words);
+        row.push(sums.link_density());
+        row.push(sums.value / container_sums.value.max(1.0));
+    }
+
+    /// All blocks in elements of the same kind.
+    fn put_kind(&self, row: &mut Row, at: usize, block: &RawBlock, element: &ElementInfo) {
+        let whole = &self.whole;
+        let sums = self.signatures.get(&element.signature).copied().unwrap_or_default();
+        row.push(sums.blocks);
+        row.push(sums.words / whole.words.max(1.0));
+        row.push(sums.density());
+        row.push(sums.link_density());
+        row.push(sums.value / self.best_signature);
+        row.push(sums.sentences / sums.blocks.max(1.0));
+        // Consent is asked for in sentences, and on a short page in more than its text has.
+        row.flag(is_set(&self.cookies, at));
+        let [parent, ..] = self.kin(block.element);
+        let parent = self.sums_of(parent);
+        row.push(parent.cookies / parent.blocks.max(1.0));
+    }
+
+    fn sums_of(&self, at: usize) -> Sums {
+        self.subtrees.get(at).copied().unwrap_or_default()
     }
 }
 

@@ -242,5 +242,4 @@ fn refresh_target(base: &Url, content: &str) -> Option<Url> {
 }
 
 #[cfg(test)]
-#[path = "document_tests.rs"]
 mod tests;

@@ -130,64 +130,76 @@ impl Recipe {
             Self::TokenWindow => {
                 windows(text, 4, true, |words| add(hash(words.join(" ").as_bytes()), 1));
             }
-            Self::CharacterNgrams => {
-                let mut gram: VecDeque<char> = VecDeque::with_capacity(4);
-                for_each_token(text, |word| {
-                    for c in word.chars() {
-                        if gram.len() == 4 {
-                            gram.pop_front();
-                        }
-                        gram.push_back(c);
-                        if gram.len() == 4 {
-                            add(hash(String::from_iter(&gram).as_bytes()), 1);
-                        }
-                    }
-                });
-                if !gram.is_empty() && gram.len() < 4 {
-                    add(hash(String::from_iter(&gram).as_bytes()), 1);
-                }
-            }
-            Self::Characters => {
-                let mut all: BTreeMap<u64, u32> = BTreeMap::new();
-                for_each_token(text, |word| {
-                    if word.chars().any(is_han) {
-                        for c in word.chars() {
-                            *all.entry(hash(&u32::from(c).to_le_bytes())).or_default() += 1;
-                        }
-                    } else {
-                        *all.entry(hash(word.as_bytes())).or_default() += 1;
-                    }
-                });
-                let magnitude = |count: usize| usize::BITS - count.leading_zeros();
-                for value in [
-                    format!("language={}", document.language),
-                    format!("paragraphs={}", magnitude(text.lines().count())),
-                    format!("links={}", magnitude(document.links.len())),
-                    format!("images={}", magnitude(document.images.len())),
-                ] {
-                    *all.entry(hash(value.as_bytes())).or_default() += VALUE;
-                }
-                return all.into_iter().collect();
-            }
+            Self::CharacterNgrams => four_characters(text, |gram| add(hash(gram.as_bytes()), 1)),
+            Self::Characters => return characters(text, document, hash),
             Self::WordsAndImages => {
                 let mut all: Vec<(u64, u32)> = basis.features.weighted().collect();
-                let mut seen = HashSet::new();
-                for image in &document.images {
-                    // The query of an image's address is a size or a session.
-                    let source = format!("image {}", image.url.path());
-                    let mut alt = "alt".to_owned();
-                    for_each_token(&image.alt, |word| alt.extend([" ", word]));
-                    for feature in [source, alt] {
-                        if feature.len() > "image ".len() && seen.insert(feature.clone()) {
-                            all.push((hash(feature.as_bytes()), IMAGE));
-                        }
-                    }
-                }
+                all.extend(images(document, hash));
                 return all;
             }
         }
         all
     }
+}
+
+/// Visits every four characters in a row, across words; of a shorter text its characters.
+fn four_characters(text: &str, mut visit: impl FnMut(String)) {
+    let mut gram: VecDeque<char> = VecDeque::with_capacity(4);
+    for_each_token(text, |word| {
+        for c in word.chars() {
+            if gram.len() == 4 {
+                gram.pop_front();
+            }
+            gram.push_back(c);
+            if gram.len() == 4 {
+                visit(String::from_iter(&gram));
+            }
+        }
+    });
+    if !gram.is_empty() && gram.len() < 4 {
+        visit(String::from_iter(&gram));
+    }
+}
+
+/// Han characters and other words by their number, and what else is counted of a page.
+fn characters(text: &str, document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
+    let mut all: BTreeMap<u64, u32> = BTreeMap::new();
+    for_each_token(text, |word| {
+        if word.chars().any(is_han) {
+            for c in word.chars() {
+                *all.entry(hash(&u32::from(c).to_le_bytes())).or_default() += 1;
+            }
+        } else {
+            *all.entry(hash(word.as_bytes())).or_default() += 1;
+        }
+    });
+    let magnitude = |count: usize| usize::BITS - count.leading_zeros();
+    for value in [
+        format!("language={}", document.language),
+        format!("paragraphs={}", magnitude(text.lines().count())),
+        format!("links={}", magnitude(document.links.len())),
+        format!("images={}", magnitude(document.images.len())),
+    ] {
+        *all.entry(hash(value.as_bytes())).or_default() += VALUE;
+    }
+    all.into_iter().collect()
+}
+
+/// Address and alternative text of each picture, once.
+fn images(document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
+    let (mut all, mut seen) = (Vec::new(), HashSet::new());
+    for image in &document.images {
+        // The query of an image's address is a size or a session.
+        let source = format!("image {}", image.url.path());
+        let mut alt = "alt".to_owned();
+        for_each_token(&image.alt, |word| alt.extend([" ", word]));
+        for feature in [source, alt] {
+            if feature.len() > "image ".len() && seen.insert(feature.clone()) {
+                all.push((hash(feature.as_bytes()), IMAGE));
+            }
+        }
+    }
+    all
 }
 
 /// Calls `visit` with each `width` tokens in a row; of fewer, `also_fewer`, with all of them.

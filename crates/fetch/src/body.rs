@@ -185,5 +185,4 @@ impl Bodies {
 }
 
 #[cfg(test)]
-#[path = "body_tests.rs"]
 mod tests;

@@ -418,9 +418,7 @@ fn private(url: &Url) -> Error {
 }
 
 #[cfg(test)]
-#[path = "client_tests.rs"]
 mod tests;
 
 #[cfg(test)]
-#[path = "hops_tests.rs"]
 mod hops_tests;

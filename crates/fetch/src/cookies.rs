@@ -249,5 +249,4 @@ fn date(text: &str) -> Option<SystemTime> {
 }
 
 #[cfg(test)]
-#[path = "cookies_tests.rs"]
 mod tests;

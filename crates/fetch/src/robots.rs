@@ -298,5 +298,4 @@ fn matches(pattern: &str, path: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "robots_tests.rs"]
 mod tests;

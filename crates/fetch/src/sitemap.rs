@@ -154,23 +154,20 @@ impl<'a> Reading<'a> {
         reader.config_mut().check_end_names = false;
         reader.config_mut().allow_unmatched_ends = true;
         reader.config_mut().allow_dangling_amp = true;
-        let mut entry = Entry::default();
-        // Within an entry only what has its prefix speaks of it: `image:loc` is a picture's.
-        let mut inside: Option<Option<Vec<u8>>> = None;
-        let mut field = Field::None;
-        let mut text = String::new();
+        let mut entries = Entries::default();
         // The outermost element, until it ends; what lies behind a list is none of it.
         let mut outermost: Option<Vec<u8>> = None;
         let mut whole = false;
         loop {
             let event = match reader.read_event() {
                 Ok(Event::Eof) => {
-                    return inside.is_none() && !outermost.is_some_and(|name| is_list(&name));
+                    return entries.inside.is_none()
+                        && !outermost.is_some_and(|name| is_list(&name));
                 }
                 // Many servers answer with a page of HTML, of which nothing is missed.
                 Err(_) => {
                     let no_list = outermost.is_some_and(|name| !is_list(&name));
-                    return inside.is_none() && (whole || no_list);
+                    return entries.inside.is_none() && (whole || no_list);
                 }
                 Ok(event) => event,
             };
@@ -184,56 +181,15 @@ impl<'a> Reading<'a> {
                 _ => {}
             }
             if let Event::Start(tag) | Event::Empty(tag) = &event
-                && inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
+                && entries.inside.as_ref().is_some_and(|prefix| *prefix != prefix_of(tag.name()))
             {
                 if tag.local_name().as_ref() == b"link" {
-                    entry.alternate(tag, limits);
+                    entries.entry.alternate(tag, limits);
                 }
-                field = Field::None;
+                entries.field = Field::None;
                 continue;
             }
-            match event {
-                Event::Start(tag) => {
-                    let name = tag.local_name();
-                    if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
-                        entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
-                        inside = Some(prefix_of(tag.name()));
-                    }
-                    field = Field::of(name.as_ref());
-                    text.clear();
-                    if name.as_ref() == b"link" {
-                        entry.link(&tag, limits);
-                    }
-                }
-                Event::Empty(tag) if tag.local_name().as_ref() == b"link" => {
-                    entry.link(&tag, limits);
-                }
-                Event::Text(part) if field != Field::None && text.len() < limits.max_text => {
-                    text.push_str(&String::from_utf8_lossy(&part));
-                }
-                Event::CData(part) if field != Field::None && text.len() < limits.max_text => {
-                    text.push_str(&String::from_utf8_lossy(&part));
-                }
-                Event::GeneralRef(part) if field != Field::None => {
-                    text.extend(part.resolve_char_ref().ok().flatten().or_else(|| named(&part)));
-                }
-                Event::End(tag) => {
-                    if text.len() <= limits.max_text {
-                        entry.take(field, text.trim());
-                    } else if field == Field::Location {
-                        entry.too_long = true;
-                    }
-                    field = Field::None;
-                    text.clear();
-                    let name = tag.local_name();
-                    let same = inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
-                    if same && matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
-                        inside = None;
-                        self.add(std::mem::take(&mut entry));
-                    }
-                }
-                _ => {}
-            }
+            entries.take(event, limits, |entry| self.add(entry));
         }
     }
 
@@ -321,8 +277,9 @@ fn prefix_of(name: quick_xml::name::QName<'_>) -> Option<Vec<u8>> {
     name.prefix().map(|prefix| prefix.as_ref().to_vec())
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Field {
+    #[default]
     None,
     Location,
     Changed,
@@ -334,6 +291,66 @@ impl Field {
             b"loc" | b"link" => Self::Location,
             b"lastmod" | b"updated" => Self::Changed,
             _ => Self::None,
+        }
+    }
+}
+
+/// The entry that is read.
+#[derive(Default)]
+struct Entries {
+    entry: Entry,
+    /// Within an entry only what has its prefix speaks of it: `image:loc` is a picture's.
+    inside: Option<Option<Vec<u8>>>,
+    field: Field,
+    text: String,
+}
+
+impl Entries {
+    /// Takes what belongs to an entry; `add` gets each whole one.
+    fn take(&mut self, event: Event<'_>, limits: &SitemapLimits, mut add: impl FnMut(Entry)) {
+        match event {
+            Event::Start(tag) => {
+                let name = tag.local_name();
+                if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                    self.entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
+                    self.inside = Some(prefix_of(tag.name()));
+                }
+                self.field = Field::of(name.as_ref());
+                self.text.clear();
+                if name.as_ref() == b"link" {
+                    self.entry.link(&tag, limits);
+                }
+            }
+            Event::Empty(tag) if tag.local_name().as_ref() == b"link" => {
+                self.entry.link(&tag, limits);
+            }
+            Event::Text(part) if self.field != Field::None && self.text.len() < limits.max_text => {
+                self.text.push_str(&String::from_utf8_lossy(&part));
+            }
+            Event::CData(part)
+                if self.field != Field::None && self.text.len() < limits.max_text =>
+            {
+                self.text.push_str(&String::from_utf8_lossy(&part));
+            }
+            Event::GeneralRef(part) if self.field != Field::None => {
+                self.text.extend(part.resolve_char_ref().ok().flatten().or_else(|| named(&part)));
+            }
+            Event::End(tag) => {
+                if self.text.len() <= limits.max_text {
+                    self.entry.take(self.field, self.text.trim());
+                } else if self.field == Field::Location {
+                    self.entry.too_long = true;
+                }
+                self.field = Field::None;
+                self.text.clear();
+                let name = tag.local_name();
+                let same = self.inside.as_ref().is_none_or(|own| *own == prefix_of(tag.name()));
+                if same && matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                    self.inside = None;
+                    add(std::mem::take(&mut self.entry));
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -423,5 +440,4 @@ fn named(name: &[u8]) -> Option<char> {
 }
 
 #[cfg(test)]
-#[path = "sitemap_tests.rs"]
 mod tests;

@@ -64,5 +64,4 @@ impl ServerCertVerifier for Anyone {
 }
 
 #[cfg(test)]
-#[path = "tls_tests.rs"]
 mod tests;

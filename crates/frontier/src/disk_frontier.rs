@@ -531,5 +531,4 @@ impl Frontier for DiskFrontier {
 #[cfg(test)]
 mod damage_tests;
 #[cfg(test)]
-#[path = "frontier_tests.rs"]
 mod tests;

@@ -266,5 +266,4 @@ pub(crate) fn agree(
 }
 
 #[cfg(test)]
-#[path = "verify_tests.rs"]
 mod tests;

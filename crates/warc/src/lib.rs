@@ -36,5 +36,4 @@ pub fn payload_digest(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-#[path = "warc_tests.rs"]
 mod tests;

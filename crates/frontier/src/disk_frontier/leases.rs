@@ -143,3 +143,6 @@ impl DiskFrontier {
         ends
     }
 }
+
+#[cfg(test)]
+mod tests;

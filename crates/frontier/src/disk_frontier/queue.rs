@@ -69,5 +69,4 @@ impl DiskFrontier {
 }
 
 #[cfg(test)]
-#[path = "queue_tests.rs"]
 mod tests;

@@ -85,5 +85,4 @@ impl State {
 }
 
 #[cfg(test)]
-#[path = "politeness_tests.rs"]
 mod tests;

@@ -118,31 +118,7 @@ impl Plan<'_> {
         let keys = start..out.position() as usize;
         out.align()?;
 
-        let spool = |part| Spool::new(dir, format!("{name}.{part}.tmp"), self.budget / 24);
-        let mut tables = Vec::new();
-        let first =
-            self.first_table(&mut out, [spool("directory"), spool("rows"), spool("lists")])?;
-        let FirstTable { table, documents, lists, distinct } = first;
-        if let Some(first) = table {
-            // What is too much to be held is read back from the file.
-            let written = match &distinct {
-                Some(_) => None,
-                None => {
-                    out.publish()?;
-                    Some(read_back(dir, name, out.position())?)
-                }
-            };
-            let shape = Shape::with_bits(first.lead, first.directory_bits, first.width < 8);
-            let fingerprints =
-                Distinct { held: distinct.as_deref(), shape: &shape, first: &first, written };
-            for &lead in self.layout.leads().iter().skip(1) {
-                let table =
-                    self.further_table(lead, &fingerprints, &mut out, spool("directory"))?;
-                tables.push(table);
-            }
-            tables.insert(0, first);
-        }
-        drop(distinct);
+        let (tables, documents, lists) = self.tables(dir, name, &mut out)?;
 
         let (mut digests, mut sketches) = (0, 0);
         for (_, columns, row) in self.indexed() {
@@ -151,6 +127,7 @@ impl Plan<'_> {
         }
         let duplicates =
             self.numbered().filter(|(_, columns, row)| columns.of(*row).is_some()).count() as u64;
+        let spool = |part| self.spool(dir, name, part);
         let budget = self.budget / 8 * 7;
         let mut postings = Writer { out: &mut out, budget, ends: || spool("directory") };
         let (by_digest, _) = postings.write(1, digests, usize::MAX, || {
@@ -241,6 +218,42 @@ impl Plan<'_> {
         let range = start..out.position() as usize;
         out.align()?;
         Ok(range)
+    }
+
+    fn spool<'d>(&self, dir: &'d dyn Directory, name: &str, part: &str) -> Spool<'d> {
+        Spool::new(dir, format!("{name}.{part}.tmp"), self.budget / 24)
+    }
+
+    /// Writes all tables. Returns them, and where the documents and lists of the first one are.
+    fn tables(
+        &self,
+        dir: &dyn Directory,
+        name: &str,
+        out: &mut BlockWriter,
+    ) -> Result<(Vec<TableMeta>, Range<usize>, Range<usize>)> {
+        let spool = |part| self.spool(dir, name, part);
+        let mut tables = Vec::new();
+        let first = self.first_table(out, [spool("directory"), spool("rows"), spool("lists")])?;
+        let FirstTable { table, documents, lists, distinct } = first;
+        if let Some(first) = table {
+            // What is too much to be held is read back from the file.
+            let written = match &distinct {
+                Some(_) => None,
+                None => {
+                    out.publish()?;
+                    Some(read_back(dir, name, out.position())?)
+                }
+            };
+            let shape = Shape::with_bits(first.lead, first.directory_bits, first.width < 8);
+            let fingerprints =
+                Distinct { held: distinct.as_deref(), shape: &shape, first: &first, written };
+            for &lead in self.layout.leads().iter().skip(1) {
+                let table = self.further_table(lead, &fingerprints, out, spool("directory"))?;
+                tables.push(table);
+            }
+            tables.insert(0, first);
+        }
+        Ok((tables, documents, lists))
     }
 
     /// The first table, whose order is that of the documents' lists.

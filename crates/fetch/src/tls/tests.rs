@@ -8,8 +8,8 @@ use std::net::TcpListener;
 use url::Url;
 
 /// Made by `openssl req -x509 -newkey ec -days 36500`, for `localhost` and 127.0.0.1.
-const CERTIFICATE: &[u8] = include_bytes!("../tests/data/loopback-certificate.der");
-const KEY: &[u8] = include_bytes!("../tests/data/loopback-key.der");
+const CERTIFICATE: &[u8] = include_bytes!("../../tests/data/loopback-certificate.der");
+const KEY: &[u8] = include_bytes!("../../tests/data/loopback-key.der");
 
 /// A server whose certificate nobody has signed; its port.
 fn server() -> u16 {
