@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_extract::{Document, Reason, Recipe, weighted_words};
+use hapax_page::difference::{self, Words, phrases};
 use hapax_page::{Evidence, HASH, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
 use url::Url;
@@ -26,6 +27,8 @@ use hapax_data::read_only;
 /// Blocks and words shown without `--all`.
 const FEW: usize = 24;
 const WIDTH: usize = 72;
+/// The two pages in a sentence.
+const NAMES: [&str; 2] = ["the first", "the second"];
 
 pub(super) fn run(args: &ExplainArgs, settings: &Settings) -> Result<u8> {
     let pages = 1 + usize::from(args.second.is_some());
@@ -368,14 +371,15 @@ impl Comparison {
             let asked = if *asked > 1.0 { "equal text".into() } else { format!("{asked:.2}") };
             let _ = writeln!(out, "  asks for   {asked:<10} {}", rule.as_str());
         }
-        let (first, second) = (text_of(a), text_of(b));
-        let (shared, own) = examples(first, second);
-        for (name, list) in
-            [("shared", shared), ("first only", own), ("second only", examples(second, first).1)]
-        {
-            for shingle in list {
-                let _ = writeln!(out, "{name:<12} {}", line(&shingle, WIDTH));
-            }
+        let (first, second) = (Words::of(text_of(a)), Words::of(text_of(b)));
+        let read = difference::compare(&first, &second);
+        let [in_first, in_second] = read.containment().map(|share| 100.0 * share);
+        let _ = writeln!(
+            out,
+            "words        {in_first:.0} % of the first and {in_second:.0} % of the second are in both"
+        );
+        for phrase in phrases(&read, [&first, &second], NAMES) {
+            let _ = writeln!(out, "differs      {}", line(&phrase, 3 * WIDTH));
         }
         let _ = writeln!(out, "verdict      {}", self.verdict());
         out
@@ -387,6 +391,8 @@ impl Comparison {
             .iter()
             .map(|(rule, asked)| json!({"rule": rule.as_str(), "similarity": asked}))
             .collect();
+        let (first, second) = (Words::of(text_of(a)), Words::of(text_of(b)));
+        let read = difference::compare(&first, &second);
         let (shared, first_only) = examples(text_of(a), text_of(b));
         let second_only = examples(text_of(b), text_of(a)).1;
         let words = |page: &Page| -> HashSet<String> {
@@ -401,6 +407,8 @@ impl Comparison {
             "similarity": self.similarity, "similarity_threshold": self.threshold(), "rules": rules,
             "tables": self.tables, "bands": self.bands, "shared": shared, "first_only": first_only, "second_only": second_only,
             "words_in_common": x.intersection(&y).count(), "words": [x.len(), y.len()],
+            "jaccard": read.jaccard(), "containment": read.containment(), "own": read.own_shares(),
+            "differs": phrases(&read, [&first, &second], NAMES),
             "fingerprints": [a.evidence.fingerprint.to_string(), b.evidence.fingerprint.to_string()],
         })
     }

@@ -16,6 +16,7 @@ use hapax_data::Discarded;
 use hapax_data::DuplicateKind;
 use hapax_data::must_hold_pages;
 use hapax_data::{Heads, Row, Rows, Texts, tables};
+use hapax_page::difference::{Words, compare, phrases};
 
 /// Characters of a line, both sides, where nobody says.
 const WIDTH: usize = 140;
@@ -63,6 +64,9 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
             object.insert("reason".into(), why.into());
             object.insert("text".into(), json!(own));
             object.insert("of_text".into(), json!(other));
+            let both = own.as_deref().zip(other.as_deref());
+            let differs = both.map(|(own, other)| differs(other, own));
+            object.insert("differs".into(), json!(differs));
         }
         writeln!(out, "{}", output::json(&row))?;
         return Ok(COMPLETE);
@@ -82,6 +86,11 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         writeln!(out, "compared   {}  (the better page took its place since)", line(url, 120))?;
     }
     writeln!(out, "why        {}", entry.reason())?;
+    if let (Some(own), Some(other)) = (&own, &other) {
+        for phrase in differs(other, own) {
+            writeln!(out, "differs    {}", line(&phrase, 200))?;
+        }
+    }
     if !entry.title.is_empty() {
         writeln!(out, "title      {}", line(&entry.title, 150))?;
     }
@@ -106,6 +115,12 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
         )?;
     }
     Ok(COMPLETE)
+}
+
+/// What differs between the kept page and the discarded one, in words.
+fn differs(kept: &str, own: &str) -> Vec<String> {
+    let (kept, own) = (Words::of(kept), Words::of(own));
+    phrases(&compare(&kept, &own), [&kept, &own], ["the kept page", "the discarded page"])
 }
 
 /// What became of the row since.

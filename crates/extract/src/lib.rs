@@ -43,5 +43,5 @@ pub use limits::Limits;
 pub use parse::{ParseLimits, Truncation};
 pub use read::{Evidence, evidence, extract, extract_plain, links};
 pub use recipe::{Recipe, Tie};
-pub use tokens::{Features, RECIPE, features, for_each_token, weighted_words};
+pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};
 pub use votes::Reason;

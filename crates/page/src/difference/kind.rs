@@ -1,0 +1,423 @@
+//! What differs: dates and counters change on one page, numbers and words tell pages apart.
+
+/// What a part of a difference is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum PartKind {
+    /// Dates, times of day and relative times.
+    Date,
+    /// Numbers beside a word of counting: views, comments.
+    Counter,
+    /// Other numbers.
+    Number,
+    /// Words that stand in place of others.
+    Words,
+    /// Lines of the first text alone.
+    Removed,
+    /// Lines of the second text alone.
+    Added,
+    /// Lines that the other text has in another place, in other words joined or cut.
+    Moved,
+}
+
+/// Words of time in languages of many pages.
+const TIME: &[&str] = &[
+    "abril",
+    "ago",
+    "agosto",
+    "ahora",
+    "am",
+    "an",
+    "ans",
+    "août",
+    "apr",
+    "april",
+    "at",
+    "aug",
+    "august",
+    "avant",
+    "avril",
+    "ayer",
+    "czerwca",
+    "dagen",
+    "dags",
+    "dans",
+    "day",
+    "days",
+    "dec",
+    "december",
+    "decembre",
+    "dez",
+    "dezember",
+    "dia",
+    "dias",
+    "dicembre",
+    "diciembre",
+    "días",
+    "décembre",
+    "enero",
+    "est",
+    "fa",
+    "feb",
+    "febbraio",
+    "febrero",
+    "februar",
+    "february",
+    "fri",
+    "friday",
+    "fév",
+    "février",
+    "gennaio",
+    "gestern",
+    "gio",
+    "giorni",
+    "giugno",
+    "gmt",
+    "grudnia",
+    "hace",
+    "heure",
+    "heures",
+    "heute",
+    "hier",
+    "hora",
+    "horas",
+    "hour",
+    "hours",
+    "hr",
+    "hrs",
+    "il",
+    "jan",
+    "janeiro",
+    "januar",
+    "january",
+    "janvier",
+    "jour",
+    "jours",
+    "juil",
+    "juillet",
+    "juin",
+    "jul",
+    "juli",
+    "julio",
+    "july",
+    "jun",
+    "june",
+    "juni",
+    "junio",
+    "kwietnia",
+    "last",
+    "lipca",
+    "listopada",
+    "luglio",
+    "luty",
+    "mag",
+    "maggio",
+    "mai",
+    "maio",
+    "maja",
+    "mar",
+    "marca",
+    "march",
+    "marzo",
+    "março",
+    "may",
+    "mayo",
+    "mer",
+    "mes",
+    "meses",
+    "min",
+    "mins",
+    "minute",
+    "minutes",
+    "minuten",
+    "minutos",
+    "mois",
+    "mon",
+    "monday",
+    "monat",
+    "monaten",
+    "month",
+    "months",
+    "märz",
+    "nov",
+    "novembre",
+    "november",
+    "noviembre",
+    "oct",
+    "october",
+    "octobre",
+    "octubre",
+    "okt",
+    "oktober",
+    "ora",
+    "ore",
+    "ottobre",
+    "outubro",
+    "października",
+    "pm",
+    "posted",
+    "sat",
+    "saturday",
+    "sec",
+    "second",
+    "seconds",
+    "semaine",
+    "sep",
+    "sept",
+    "september",
+    "septembre",
+    "septiembre",
+    "settembre",
+    "setembro",
+    "sierpnia",
+    "stunden",
+    "stycznia",
+    "sun",
+    "sunday",
+    "tag",
+    "tage",
+    "tagen",
+    "thu",
+    "thursday",
+    "today",
+    "tue",
+    "tuesday",
+    "uhr",
+    "updated",
+    "utc",
+    "vor",
+    "wed",
+    "wednesday",
+    "week",
+    "weeks",
+    "wochen",
+    "year",
+    "years",
+    "yesterday",
+    "września",
+];
+
+/// The same, character by character, and words in other scripts.
+const TIME_ELSEWHERE: &[&str] = &[
+    "августа",
+    "апреля",
+    "вчера",
+    "дек",
+    "декабря",
+    "дней",
+    "назад",
+    "ноября",
+    "октября",
+    "сегодня",
+    "сентября",
+    "февраля",
+    "часа",
+    "часов",
+    "январи",
+    "января",
+    "년",
+    "시",
+    "오전",
+    "오후",
+    "월",
+    "일",
+    "전",
+    "分",
+    "前",
+    "年",
+    "日",
+    "时",
+    "時",
+    "月",
+];
+
+/// Words of counting.
+const COUNTING: &[&str] = &[
+    "answers",
+    "aufrufe",
+    "beiträge",
+    "bookmarks",
+    "clicks",
+    "comentario",
+    "comentarios",
+    "comentários",
+    "comment",
+    "commentaire",
+    "commentaires",
+    "commenti",
+    "comments",
+    "downloads",
+    "favorites",
+    "follower",
+    "followers",
+    "hits",
+    "kommentar",
+    "kommentare",
+    "komentarze",
+    "likes",
+    "member",
+    "members",
+    "online",
+    "posts",
+    "reaction",
+    "reactions",
+    "read",
+    "reads",
+    "replies",
+    "retweets",
+    "share",
+    "shares",
+    "stars",
+    "subscribers",
+    "times",
+    "upvotes",
+    "view",
+    "viewed",
+    "views",
+    "visitas",
+    "visites",
+    "visitors",
+    "visits",
+    "visualizzazioni",
+    "votes",
+    "vues",
+    "wyświetleń",
+    "комментариев",
+    "просмотра",
+    "просмотров",
+    "댓글",
+    "조회",
+    "조회수",
+    "人",
+    "次",
+    "览",
+    "評",
+    "评",
+    "読",
+    "阅",
+];
+
+/// A line of so few other words beside numbers is one of dates or counters alone.
+const FEW: usize = 3;
+/// Digits of a number of years.
+const YEAR: usize = 4;
+/// Days of a month, hours, minutes: no number of a date but a year is greater.
+const GREATEST: u32 = 60;
+
+pub(super) fn is_number(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_digit())
+        && word.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
+}
+
+fn is_time(word: &str) -> bool {
+    TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
+}
+
+fn counts(word: &str) -> bool {
+    COUNTING.contains(&word)
+}
+
+/// Part of a date or a time: a small number or a year, also with its unit (`12h`, `3pm`, `1st`).
+fn is_of_date(word: &str) -> bool {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = word.split_at(digits);
+    let unit = unit.is_empty()
+        || matches!(unit, "h" | "m" | "s" | "d" | "am" | "pm" | "st" | "nd" | "rd" | "th" | "z");
+    let small = number.parse::<u32>().is_ok_and(|value| value <= GREATEST);
+    let year = digits == YEAR && (number.starts_with("19") || number.starts_with("20"));
+    // `2026` alone, `20261127` and `t14` of a time stamp.
+    digits > 0 && (unit && (small || year)) || word.strip_prefix('t').is_some_and(is_of_date)
+}
+
+/// What a line is that the other text lacks: dates, a counter, or `None` for any other.
+pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<PartKind> {
+    let numbers = words.clone().filter(|word| is_number(word)).count();
+    if numbers == 0 {
+        // "Yesterday", "today".
+        let mut all = words.clone().peekable();
+        let any = all.peek().is_some();
+        return (any && all.all(is_time)).then_some(PartKind::Date);
+    }
+    let others = words.clone().filter(|word| !is_number(word) && !is_time(word) && !counts(word));
+    if others.count() > FEW {
+        return None;
+    }
+    let timed = words.clone().any(is_time);
+    let dated = words.clone().filter(|word| is_number(word)).all(is_of_date);
+    if words.clone().any(counts) {
+        Some(PartKind::Counter)
+    } else if dated && (timed || numbers >= FEW) {
+        Some(PartKind::Date)
+    } else {
+        None
+    }
+}
+
+/// What two runs of words are that stand in each other's place, between these words of their line.
+pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKind {
+    let both = || first.iter().chain(second).copied();
+    let mut numbers = both().filter(|word| is_number(word)).peekable();
+    if numbers.peek().is_none() {
+        return if both().all(is_time) { PartKind::Date } else { PartKind::Words };
+    }
+    let all_numbers = both().all(is_number);
+    if all_numbers && beside.iter().any(|word| counts(word)) {
+        return PartKind::Counter;
+    }
+    let timed = both().any(is_time) || beside.iter().any(|word| is_time(word));
+    if both().all(|word| is_of_date(word) || is_time(word)) && timed {
+        return PartKind::Date;
+    }
+    if all_numbers { PartKind::Number } else { PartKind::Words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Option<PartKind> {
+        of_line(text.split(' '))
+    }
+
+    #[test]
+    fn lines_of_dates_and_counters_are_known() {
+        for dates in [
+            "posted 3 hours ago",
+            "27 november 2026",
+            "2026 11 27 14 32",
+            "3 days ago by anna",
+            "yesterday",
+            "2026 年 11 月 27 日",
+        ] {
+            assert_eq!(line(dates), Some(PartKind::Date), "{dates}");
+        }
+        for counter in ["1 204 views", "12 comments", "comments 12", "阅 读 3021"] {
+            assert_eq!(line(counter), Some(PartKind::Counter), "{counter}");
+        }
+        for other in [
+            "the river rose in 1899 and the bridge fell",
+            "size 42",
+            "price 12 50",
+            "a new line",
+            "",
+        ] {
+            assert_eq!(line(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn runs_are_dates_counters_numbers_or_words() {
+        let run = |first: &str, second: &str, beside: &str| {
+            let words = |text: &'static str| text.split_whitespace().collect::<Vec<_>>();
+            let leak = |text: &str| words(text.to_owned().leak());
+            of_run(&leak(first), &leak(second), &leak(beside))
+        };
+        assert_eq!(run("3", "5", "hours ago"), PartKind::Date);
+        assert_eq!(run("may", "june", "on the"), PartKind::Date);
+        assert_eq!(run("1204", "1388", "read times"), PartKind::Counter);
+        assert_eq!(run("120", "95", "weighs grams"), PartKind::Number);
+        assert_eq!(run("navy", "rust", "a tee in"), PartKind::Words);
+        assert_eq!(run("leeds 12", "bristol 12", ""), PartKind::Words);
+        assert_eq!(run("4711", "4712", "in may"), PartKind::Number, "no day and no year");
+    }
+}

@@ -1,0 +1,377 @@
+//! The difference of two texts, read: what is equal, what differs, and of which kind that is.
+//!
+//! ```
+//! use hapax_page::difference::{PartKind, Words, compare};
+//!
+//! let first = Words::of("The tee is made of cotton.\nIt comes in navy, and navy suits everybody.\n12 views");
+//! let second = Words::of("The tee is made of cotton.\nIt comes in rust, and rust suits everybody.\n98 views");
+//! let difference = compare(&first, &second);
+//! let kinds: Vec<PartKind> = difference.parts.iter().map(|part| part.kind).collect();
+//! assert_eq!(kinds, [PartKind::Words, PartKind::Words, PartKind::Counter]);
+//! let [substitution] = &difference.substitutions(&first, &second)[..] else { panic!() };
+//! assert_eq!((&*substitution.first, &*substitution.second, substitution.times), ("navy", "rust", 2));
+//! ```
+
+mod align;
+mod kind;
+mod phrases;
+mod words;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
+
+pub use self::kind::PartKind;
+pub use self::phrases::phrases;
+pub use self::words::{MAX_WORDS, Words};
+
+use self::align::align;
+use self::kind::{of_line, of_run};
+
+/// Words of each text that are aligned; beyond them lines are compared as a whole.
+pub const MAX_ALIGNED: usize = 6_000;
+/// A line with a smaller share of its words aligned is one of its own.
+const OWN_LINE: f64 = 0.4;
+/// A line is moved if the other text has this share of its shingles.
+const MOVED: f64 = 0.8;
+/// Words of a shingle.
+const SHINGLE: usize = 3;
+/// Words of a run on each side that may be what a template puts in.
+const MAX_PUT_IN: usize = 5;
+/// Words beside a run that say what its numbers are.
+const BESIDE: usize = 3;
+
+/// A part that differs, with its words in both texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Its words in the first text.
+    pub first: Range<usize>,
+    /// Its words in the second text.
+    pub second: Range<usize>,
+}
+
+/// The difference of two texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The number of words of each text.
+    pub words: [usize; 2],
+    /// Words that both have, each as often as in the one that has it less often.
+    pub shared: usize,
+    /// Words in lines or runs that the other text lacks; dates and counters do not count.
+    pub own: [usize; 2],
+    /// What differs, in the order of the first text.
+    pub parts: Vec<Part>,
+    /// A text is longer than is compared.
+    pub cut: bool,
+}
+
+/// A phrase of one text that another one replaces wherever it stands: the mark of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Substitution {
+    /// In the first text.
+    pub first: String,
+    /// In the second text.
+    pub second: String,
+    /// In how many places.
+    pub times: usize,
+}
+
+impl Difference {
+    /// Returns the Jaccard similarity of the words: 1 for two texts without words.
+    pub fn jaccard(&self) -> f64 {
+        let [first, second] = self.words;
+        match first + second - self.shared {
+            0 => 1.0,
+            all => self.shared as f64 / all as f64,
+        }
+    }
+
+    /// Returns the share of each text's words that the other text has.
+    pub fn containment(&self) -> [f64; 2] {
+        self.words.map(|words| if words == 0 { 1.0 } else { self.shared as f64 / words as f64 })
+    }
+
+    /// Returns the share of each text that is its own.
+    pub fn own_shares(&self) -> [f64; 2] {
+        let [first, second] = self.words.map(|words| words.max(1) as f64);
+        let [own_first, own_second] = self.own.map(|own| own as f64);
+        [own_first / first, own_second / second]
+    }
+
+    /// Returns the phrases that are replaced in two places or more, most often first.
+    pub fn substitutions(&self, first: &Words, second: &Words) -> Vec<Substitution> {
+        let mut found: BTreeMap<(String, String), usize> = BTreeMap::new();
+        let knows = |words: &Words| words.hashes().iter().copied().collect::<HashSet<u64>>();
+        let (in_first, in_second) = (knows(first), knows(second));
+        let strange = |words: &Words, range: &Range<usize>, known: &HashSet<u64>| {
+            let hashes = words.hashes().get(range.clone()).unwrap_or_default();
+            !hashes.is_empty() && hashes.iter().all(|hash| !known.contains(hash))
+        };
+        for Part { kind, first: one, second: other } in &self.parts {
+            let short = one.len() <= MAX_PUT_IN && other.len() <= MAX_PUT_IN;
+            if short
+                && matches!(kind, PartKind::Words | PartKind::Number)
+                && strange(first, one, &in_second)
+                && strange(second, other, &in_first)
+            {
+                let pair = (first.phrase(one.clone()), second.phrase(other.clone()));
+                *found.entry(pair).or_default() += 1;
+            }
+        }
+        let mut all: Vec<Substitution> = found
+            .into_iter()
+            .filter(|(_, times)| *times > 1)
+            .map(|((first, second), times)| Substitution { first, second, times })
+            .collect();
+        all.sort_by(|a, b| b.times.cmp(&a.times));
+        all
+    }
+}
+
+/// Compares two texts. With the texts in the other order the result is the same, mirrored.
+///
+/// # Complexity
+/// Linear where lines are equal; words of other lines are aligned, [`MAX_ALIGNED`] of each text at most.
+pub fn compare(first: &Words, second: &Words) -> Difference {
+    // Of several alignments that are equally long one is taken: the same in both orders.
+    let order = first.len().cmp(&second.len()).then_with(|| first.hashes().cmp(second.hashes()));
+    if order.is_le() {
+        return Reading { texts: [first, second] }.read();
+    }
+    let mut difference = Reading { texts: [second, first] }.read();
+    difference.words.reverse();
+    difference.own.reverse();
+    for part in &mut difference.parts {
+        std::mem::swap(&mut part.first, &mut part.second);
+        part.kind = match part.kind {
+            PartKind::Added => PartKind::Removed,
+            PartKind::Removed => PartKind::Added,
+            other => other,
+        };
+    }
+    difference.parts.sort_by_key(|part| (part.first.start, part.second.start));
+    difference
+}
+
+/// The lines of a text that the other one lacks.
+struct Rest {
+    /// Their words, by number.
+    words: Vec<usize>,
+    /// For each line: its words, and where they begin in `words`.
+    lines: Vec<(Range<usize>, usize)>,
+}
+
+struct Reading<'a> {
+    texts: [&'a Words; 2],
+}
+
+impl Reading<'_> {
+    fn read(&self) -> Difference {
+        let [first, second] = self.texts;
+        let mut difference = Difference {
+            words: [first.len(), second.len()],
+            shared: shared(first.hashes(), second.hashes()),
+            cut: first.is_cut() || second.is_cut(),
+            ..Difference::default()
+        };
+        if first.hashes() == second.hashes() {
+            return difference;
+        }
+        let rests = self.rests();
+        let aligned = rests.each_ref().map(|rest| rest.words.len().min(MAX_ALIGNED));
+        let hashes = |side: usize| -> Vec<u64> {
+            let (text, rest) = (self.text(side), &rests[side]);
+            let words = rest.words.iter().take(aligned[side]);
+            words.filter_map(|at| text.hashes().get(*at)).copied().collect()
+        };
+        let pairs = align(&hashes(0), &hashes(1));
+        let mut partner = [vec![None; rests[0].words.len()], vec![None; rests[1].words.len()]];
+        for &(one, other) in &pairs {
+            partner[0][one] = Some(other);
+            partner[1][other] = Some(one);
+        }
+        difference.cut |= (0..2).any(|side| rests[side].words.len() > MAX_ALIGNED);
+        let own = [0, 1].map(|side| self.own_lines(side, &rests[side], &partner[side]));
+        for side in 0..2 {
+            self.put_own_lines(side, &rests[side], &own[side], &mut difference);
+        }
+        self.put_runs(&rests, &pairs, &own, &mut difference);
+        difference.parts.sort_by_key(|part| (part.first.start, part.second.start));
+        difference
+    }
+
+    fn text(&self, side: usize) -> &Words {
+        self.texts[side]
+    }
+
+    /// The lines of each text that the other one does not have, in whatever order.
+    fn rests(&self) -> [Rest; 2] {
+        let mut counts: HashMap<&[u64], [usize; 2]> = HashMap::new();
+        for side in 0..2 {
+            let hashes = self.text(side).hashes();
+            for line in self.text(side).lines() {
+                let key = hashes.get(line).unwrap_or_default();
+                counts.entry(key).or_default()[side] += 1;
+            }
+        }
+        [0, 1].map(|side| {
+            let hashes = self.text(side).hashes();
+            let mut rest = Rest { words: Vec::new(), lines: Vec::new() };
+            let mut met: HashMap<&[u64], usize> = HashMap::new();
+            for line in self.text(side).lines() {
+                let key = hashes.get(line.clone()).unwrap_or_default();
+                let met = met.entry(key).or_default();
+                *met += 1;
+                // The first ones have a partner.
+                if counts.get(key).is_some_and(|counts| *met <= counts[1 - side]) {
+                    continue;
+                }
+                rest.lines.push((line.clone(), rest.words.len()));
+                rest.words.extend(line);
+            }
+            rest
+        })
+    }
+
+    /// Which lines have too little in common with the other text to be a version of one of its lines.
+    fn own_lines(
+        &self,
+        side: usize,
+        rest: &Rest,
+        partner: &[Option<usize>],
+    ) -> Vec<Option<PartKind>> {
+        let text = self.text(side);
+        let mut theirs: Option<HashSet<&[u64]>> = None;
+        let own = |(line, start): &(Range<usize>, usize)| {
+            let partners = partner.get(*start..start + line.len()).unwrap_or_default();
+            let matched = partners.iter().flatten().count();
+            if matched as f64 >= OWN_LINE * line.len() as f64 {
+                return None;
+            }
+            if let Some(kind) = of_line(line.clone().map(|at| text.word(at))) {
+                return Some(kind);
+            }
+            let hashes = text.hashes().get(line.clone()).unwrap_or_default();
+            let other = self.text(1 - side).hashes();
+            let theirs = theirs.get_or_insert_with(|| other.windows(SHINGLE).collect());
+            let shingles = hashes.windows(SHINGLE);
+            let known = shingles.clone().filter(|shingle| theirs.contains(shingle)).count();
+            let moved = shingles.len() > 0 && known as f64 >= MOVED * shingles.len() as f64;
+            Some(match (moved, side) {
+                (true, _) => PartKind::Moved,
+                (false, 0) => PartKind::Removed,
+                (false, _) => PartKind::Added,
+            })
+        };
+        rest.lines.iter().map(own).collect()
+    }
+
+    /// Lines of one kind in a row are one part.
+    fn put_own_lines(
+        &self,
+        side: usize,
+        rest: &Rest,
+        own: &[Option<PartKind>],
+        difference: &mut Difference,
+    ) {
+        let mut last: Option<(PartKind, Range<usize>)> = None;
+        let mut put = |part: Option<(PartKind, Range<usize>)>| {
+            let Some((kind, words)) = part else { return };
+            if matches!(kind, PartKind::Added | PartKind::Removed) {
+                difference.own[side] += words.len();
+            }
+            let part = match side {
+                0 => Part { kind, first: words, second: 0..0 },
+                _ => Part { kind, first: 0..0, second: words },
+            };
+            difference.parts.push(part);
+        };
+        for ((line, _), kind) in rest.lines.iter().zip(own) {
+            let Some(kind) = *kind else { continue };
+            match &mut last {
+                Some((before, words)) if *before == kind && words.end == line.start => {
+                    words.end = line.end;
+                }
+                _ => put(last.replace((kind, line.clone()))),
+            }
+        }
+        put(last);
+    }
+
+    /// Runs of words between aligned ones, in lines that are versions of each other.
+    fn put_runs(
+        &self,
+        rests: &[Rest; 2],
+        pairs: &[(usize, usize)],
+        own: &[Vec<Option<PartKind>>; 2],
+        difference: &mut Difference,
+    ) {
+        // Whether each word of a rest is in a line of its own.
+        let alone = [0, 1].map(|side| {
+            let lines = rests[side].lines.iter().zip(&own[side]);
+            let flags =
+                lines.flat_map(|((line, _), own)| std::iter::repeat_n(own.is_some(), line.len()));
+            flags.collect::<Vec<bool>>()
+        });
+        let kept = |pair: &&(usize, usize)| !alone[0][pair.0] && !alone[1][pair.1];
+        let ends = [(rests[0].words.len(), rests[1].words.len())];
+        let mut from = (0, 0);
+        for &(one, other) in pairs.iter().filter(kept).chain(&ends) {
+            let runs = [from.0..one, from.1..other].into_iter().enumerate().map(|(side, run)| {
+                let words = run.filter(|at| !alone[side][*at]).map(|at| rests[side].words[at]);
+                words.collect::<Vec<usize>>()
+            });
+            let runs: Vec<Vec<usize>> = runs.collect();
+            if let [first, second] = &runs[..]
+                && !(first.is_empty() && second.is_empty())
+            {
+                self.put_run([first, second], difference);
+            }
+            from = (one + 1, other + 1);
+        }
+    }
+
+    fn put_run(&self, runs: [&[usize]; 2], difference: &mut Difference) {
+        let words = [0, 1].map(|side| {
+            runs[side].iter().map(|at| self.text(side).word(*at)).collect::<Vec<&str>>()
+        });
+        let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, runs[side])).collect();
+        let kind = of_run(&words[0], &words[1], &beside);
+        if matches!(kind, PartKind::Words | PartKind::Number) {
+            (0..2).for_each(|side| difference.own[side] += runs[side].len());
+        }
+        let range = |run: &[usize]| match (run.first(), run.last()) {
+            (Some(first), Some(last)) => *first..last + 1,
+            _ => 0..0,
+        };
+        difference.parts.push(Part { kind, first: range(runs[0]), second: range(runs[1]) });
+    }
+
+    /// The words before and behind a run.
+    fn beside(&self, side: usize, run: &[usize]) -> Vec<&str> {
+        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Vec::new() };
+        let before = first.saturating_sub(BESIDE)..*first;
+        let behind = last + 1..last + 1 + BESIDE;
+        before.chain(behind).map(|at| self.text(side).word(at)).collect()
+    }
+}
+
+/// The number of words that both have, each as often as in the one that has it less often.
+fn shared(a: &[u64], b: &[u64]) -> usize {
+    let mut counts: HashMap<u64, usize> = HashMap::with_capacity(a.len());
+    for word in a {
+        *counts.entry(*word).or_default() += 1;
+    }
+    let takes = |word: &&u64| match counts.get_mut(word) {
+        Some(left) if *left > 0 => {
+            *left -= 1;
+            true
+        }
+        _ => false,
+    };
+    b.iter().filter(takes).count()
+}
+
+#[cfg(test)]
+mod tests;
