@@ -287,7 +287,8 @@ impl Policy {
         };
         if level == Level::Text {
             // Under the papers' policy nothing but text and distance is looked at.
-            return (self.hamming_only || !self.names_tell_apart(a, b))
+            let numbers = a.site == b.site && a.numbers.conflict(&b.numbers);
+            return (self.hamming_only || !(numbers || self.names_tell_apart(a, b)))
                 .then_some((similarity.or(Some(1.0)), None));
         }
         if self.hamming_only {

@@ -64,6 +64,9 @@ pub(crate) enum Tag {
     Definition = 8,
 }
 
+/// Elements between a block and the cell that it lies in.
+const CELL_DEPTH: usize = 4;
+
 /// What one walk over the tree collects.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
@@ -89,6 +92,22 @@ const MAX_TITLE: usize = 16_384;
 const FEW_SHOWN: usize = 400;
 
 impl Page {
+    /// Returns whether an element is a cell of a table or lies in one, not far up.
+    pub(crate) fn is_in_cell(&self, element: usize) -> bool {
+        let mut at = element;
+        for _ in 0..CELL_DEPTH {
+            let Some(info) = self.elements.get(at) else { return false };
+            if info.tag == Tag::Cell {
+                return true;
+            }
+            if at == 0 {
+                return false;
+            }
+            at = info.parent;
+        }
+        false
+    }
+
     /// For each element whether it or one around it is `marked`.
     ///
     /// # Complexity

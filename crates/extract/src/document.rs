@@ -2,7 +2,7 @@ use url::Url;
 
 use crate::charset::CharsetSource;
 use crate::parse::Truncation;
-use crate::tokens::{Features, features};
+use crate::tokens::{Features, features, numbers_of};
 use crate::votes::Reason;
 
 /// A run of text between two block-level tags.
@@ -14,6 +14,8 @@ pub struct Block {
     pub reason: Reason,
     /// How often a block with such evidence is text, 0 to 1.
     pub chance: f32,
+    /// Whether it is in a cell of a table.
+    pub cell: bool,
 }
 
 /// A link of the page, absolute.
@@ -115,8 +117,9 @@ impl Document {
         } else {
             format!("{}\n{}", self.own_heading(), self.text)
         };
-        let own = features(&text, self.language, hash);
+        let mut own = features(&text, self.language, hash);
         if own.tokens >= LITTLE_TEXT {
+            own.numbers.extend(self.numbers_of_cells(hash));
             return Basis { text, little: false, features: own };
         }
         let text = format!("{}\n{}", self.title, self.visible());
@@ -128,6 +131,15 @@ impl Document {
         }
         all.tokens = all.tokens.min(LITTLE_TEXT - 1);
         Basis { text, little: true, features: all }
+    }
+
+    /// The numbers of tables that were dropped: pages of one template may differ in them alone.
+    fn numbers_of_cells(&self, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
+        let dropped = |block: &&Block| {
+            block.cell && matches!(block.reason, Reason::OutsideRun | Reason::Unlike)
+        };
+        let cells = self.blocks.iter().filter(dropped);
+        cells.flat_map(|block| numbers_of(&block.text, &hash)).collect()
     }
 
     /// All visible text but navigation, boilerplate too: for pages that have little text of their

@@ -56,11 +56,14 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let title = one_line(&page.title, limits);
     document.title = if title.is_empty() { one_line(heading(), limits) } else { title };
     document.heading = main_heading(&page, &choices, url).unwrap_or_default();
-    document.blocks = page
-        .blocks
-        .drain(..)
+    let blocks = std::mem::take(&mut page.blocks);
+    document.blocks = blocks
+        .into_iter()
         .zip(choices)
-        .map(|(block, Choice { reason, chance })| Block { text: block.text, reason, chance })
+        .map(|(block, Choice { reason, chance })| {
+            let cell = page.is_in_cell(block.element);
+            Block { text: block.text, reason, chance, cell }
+        })
         .collect();
     let kept: Vec<&str> = document
         .blocks
@@ -199,7 +202,12 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         .flat_map(|part| part.split("\r\n\r\n"))
         .map(str::trim)
         .filter(|paragraph| !paragraph.is_empty())
-        .map(|paragraph| Block { text: paragraph.to_owned(), reason: Reason::Text, chance: 1.0 })
+        .map(|paragraph| Block {
+            text: paragraph.to_owned(),
+            reason: Reason::Text,
+            chance: 1.0,
+            cell: false,
+        })
         .collect();
     let language = Sample::of(blocks.iter().map(|block| block.text.as_str())).language(None);
     let title = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

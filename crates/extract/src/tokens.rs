@@ -116,7 +116,7 @@ pub fn features(
     drop((plain, anchors));
     let digest = any.then_some(digest);
     let former_digest = any.then(|| former_digest.finish());
-    let numbers = numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect();
+    let numbers = numbers_of(text, hash);
     Features { words, shingles, digest, former_digest, tokens, numbers }
 }
 
@@ -195,6 +195,11 @@ const fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
+}
+
+/// Hashes of the numbers in a text, but for dates and times of day.
+pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
+    numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect()
 }
 
 /// The same with digits of other scripts as ASCII ones.
