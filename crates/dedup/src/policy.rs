@@ -145,7 +145,7 @@ impl Default for Policy {
             similarity_template: 0.85,
             name_tokens: 400,
             similarity_name: 2.0,
-            similarity_name_long: 0.99,
+            similarity_name_long: ONLY_EQUAL,
             hamming_only: false,
         }
     }

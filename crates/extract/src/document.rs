@@ -2,7 +2,7 @@ use url::Url;
 
 use crate::charset::CharsetSource;
 use crate::parse::Truncation;
-use crate::tokens::{Features, features, numbers_of};
+use crate::tokens::{Features, features, numbers_of_cell};
 use crate::votes::Reason;
 
 /// A run of text between two block-level tags.
@@ -139,7 +139,7 @@ impl Document {
             block.cell && matches!(block.reason, Reason::OutsideRun | Reason::Unlike)
         };
         let cells = self.blocks.iter().filter(dropped);
-        cells.flat_map(|block| numbers_of(&block.text, &hash)).collect()
+        cells.flat_map(|block| numbers_of_cell(&block.text, &hash)).collect()
     }
 
     /// All visible text but navigation, boilerplate too: for pages that have little text of their

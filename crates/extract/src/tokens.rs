@@ -199,7 +199,12 @@ const fn mix(mut x: u64) -> u64 {
 
 /// Hashes of the numbers in a text, but for dates and times of day.
 pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
-    numbers(&with_plain_digits(text)).map(|number| hash(number.as_bytes())).collect()
+    numbers(&with_plain_digits(text), false).map(|number| hash(number.as_bytes())).collect()
+}
+
+/// Hashes of the numbers in the cell of a table: opening hours and dates are what it says.
+pub(crate) fn numbers_of_cell(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
+    numbers(&with_plain_digits(text), true).map(|number| hash(number.as_bytes())).collect()
 }
 
 /// The same with digits of other scripts as ASCII ones.
@@ -219,8 +224,8 @@ fn with_plain_digits(text: &str) -> Cow<'_, str> {
 }
 
 /// Runs of digits, with the marks between them: `1,299.00` and `1.299.000`, but neither `2026-11-20` nor
-/// `20.11.2026` nor `14:32`.
-fn numbers(text: &str) -> impl Iterator<Item = &str> {
+/// `20.11.2026` nor `14:32`, unless `dates` are wanted too.
+fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
     let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -234,7 +239,7 @@ fn numbers(text: &str) -> impl Iterator<Item = &str> {
             let mut groups = run.split('.').skip(1);
             let dotted = groups.clone().count() > 1 && !groups.all(|group| group.len() == 3);
             let dated = run.contains([':', '-', '/']) || dotted;
-            if !dated {
+            if dates || !dated {
                 return Some(run);
             }
         }
