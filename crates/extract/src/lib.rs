@@ -9,6 +9,7 @@ mod charset;
 mod class_words;
 mod content;
 mod context;
+mod counters;
 mod declared;
 mod dictionary;
 mod document;
@@ -37,6 +38,7 @@ mod words;
 mod wrap;
 
 pub use charset::CharsetSource;
+pub use counters::is_counting;
 pub use dictionary::jieba;
 pub use document::{Basis, Block, Document, Image, Link, RobotsMeta};
 pub use limits::Limits;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
+use crate::counters::is_counter;
 use crate::dictionary::jieba;
 use crate::fold::fold;
 use crate::frequency::weights;
@@ -197,7 +198,7 @@ const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 33)
 }
 
-/// Hashes of the numbers in a text, but for dates and times of day.
+/// Hashes of the numbers in a text, but for dates, times of day and counters.
 pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
     numbers(&with_plain_digits(text), false).map(|number| hash(number.as_bytes())).collect()
 }
@@ -224,7 +225,7 @@ fn with_plain_digits(text: &str) -> Cow<'_, str> {
 }
 
 /// Runs of digits, with the marks between them: `1,299.00` and `1.299.000`, but neither `2026-11-20` nor
-/// `20.11.2026` nor `14:32`, unless `dates` are wanted too.
+/// `20.11.2026` nor `14:32` nor the number of views, unless `dates` and counters are wanted too.
 fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
     let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
     let mut at = 0;
@@ -239,7 +240,8 @@ fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
             let mut groups = run.split('.').skip(1);
             let dotted = groups.clone().count() > 1 && !groups.all(|group| group.len() == 3);
             let dated = run.contains([':', '-', '/']) || dotted;
-            if dates || !dated {
+            let counter = || is_counter(text, start, start + run.len());
+            if dates || !(dated || counter()) {
                 return Some(run);
             }
         }

@@ -1,5 +1,7 @@
 //! What differs: dates and counters change on one page, numbers and words tell pages apart.
 
+use hapax_extract::is_counting;
+
 /// What a part of a difference is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -231,72 +233,6 @@ const TIME_ELSEWHERE: &[&str] = &[
     "月",
 ];
 
-/// Words of counting.
-const COUNTING: &[&str] = &[
-    "answers",
-    "aufrufe",
-    "beiträge",
-    "bookmarks",
-    "clicks",
-    "comentario",
-    "comentarios",
-    "comentários",
-    "comment",
-    "commentaire",
-    "commentaires",
-    "commenti",
-    "comments",
-    "downloads",
-    "favorites",
-    "follower",
-    "followers",
-    "hits",
-    "kommentar",
-    "kommentare",
-    "komentarze",
-    "likes",
-    "member",
-    "members",
-    "online",
-    "posts",
-    "reaction",
-    "reactions",
-    "read",
-    "reads",
-    "replies",
-    "retweets",
-    "share",
-    "shares",
-    "stars",
-    "subscribers",
-    "times",
-    "upvotes",
-    "view",
-    "viewed",
-    "views",
-    "visitas",
-    "visites",
-    "visitors",
-    "visits",
-    "visualizzazioni",
-    "votes",
-    "vues",
-    "wyświetleń",
-    "комментариев",
-    "просмотра",
-    "просмотров",
-    "댓글",
-    "조회",
-    "조회수",
-    "人",
-    "次",
-    "览",
-    "評",
-    "评",
-    "読",
-    "阅",
-];
-
 /// A line of so few other words beside numbers is one of dates or counters alone.
 const FEW: usize = 3;
 /// Digits of a number of years.
@@ -311,10 +247,6 @@ pub(super) fn is_number(word: &str) -> bool {
 
 fn is_time(word: &str) -> bool {
     TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
-}
-
-fn counts(word: &str) -> bool {
-    COUNTING.contains(&word)
 }
 
 /// Part of a date or a time: a small number or a year, also with its unit (`12h`, `3pm`, `1st`).
@@ -338,13 +270,14 @@ pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Optio
         let any = all.peek().is_some();
         return (any && all.all(is_time)).then_some(PartKind::Date);
     }
-    let others = words.clone().filter(|word| !is_number(word) && !is_time(word) && !counts(word));
+    let others =
+        words.clone().filter(|word| !is_number(word) && !is_time(word) && !is_counting(word));
     if others.count() > FEW {
         return None;
     }
     let timed = words.clone().any(is_time);
     let dated = words.clone().filter(|word| is_number(word)).all(is_of_date);
-    if words.clone().any(counts) {
+    if words.clone().any(is_counting) {
         Some(PartKind::Counter)
     } else if dated && (timed || numbers >= FEW) {
         Some(PartKind::Date)
@@ -361,7 +294,7 @@ pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKi
         return if both().all(is_time) { PartKind::Date } else { PartKind::Words };
     }
     let all_numbers = both().all(is_number);
-    if all_numbers && beside.iter().any(|word| counts(word)) {
+    if all_numbers && beside.iter().any(|word| is_counting(word)) {
         return PartKind::Counter;
     }
     let timed = both().any(is_time) || beside.iter().any(|word| is_time(word));
