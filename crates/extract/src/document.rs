@@ -151,3 +151,32 @@ impl Document {
         lines.join("\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_dropped_cells_are_evidence_and_dates_in_them_too() {
+        let text = "The harbour office is open to everybody who has a boat or wants to have one soon, \
+                    and it is closed when the fog is so thick that nobody finds the door of it.";
+        let url = Url::parse("http://a.example/").unwrap();
+        let limits = crate::Limits::default();
+        let mut document = crate::extract(&url, None, b"<p>A page</p>", &limits);
+        document.text =
+            format!("{text} Boats, nets, ropes, sails, anchors and lamps are sold there too.");
+        let hash = |bytes: &[u8]| {
+            bytes.iter().fold(7u64, |sum, byte| sum.wrapping_mul(31) ^ u64::from(*byte))
+        };
+        assert!(document.basis(hash).features.numbers.is_empty());
+        let block =
+            |text: &str, cell, reason| Block { text: text.into(), reason, chance: 0.1, cell };
+        document.blocks.extend([
+            block("Monday 9:00", true, Reason::Unlike),
+            block("12.50", true, Reason::OutsideRun),
+            block("99", false, Reason::Unlike),
+            block("77", true, Reason::Hidden),
+        ]);
+        assert_eq!(document.basis(hash).features.numbers, [hash(b"9:00"), hash(b"12.50")]);
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::counters::is_counter;
+use crate::counters::{is_counter, is_reference};
 use crate::dictionary::jieba;
 use crate::fold::fold;
 use crate::frequency::weights;
@@ -240,8 +240,9 @@ fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
             let mut groups = run.split('.').skip(1);
             let dotted = groups.clone().count() > 1 && !groups.all(|group| group.len() == 3);
             let dated = run.contains([':', '-', '/']) || dotted;
-            let counter = || is_counter(text, start, start + run.len());
-            if dates || !(dated || counter()) {
+            let (from, end) = (start, start + run.len());
+            let changes = || is_counter(text, from, end) || is_reference(text, from, end);
+            if dates || !(dated || changes()) {
                 return Some(run);
             }
         }
@@ -587,7 +588,7 @@ mod tests {
     #[test]
     fn dates_and_times_are_no_numbers() {
         let found: Vec<&str> =
-            numbers("On 2026-11-20 (20.11.2026) at 14:32, 3 of 1,299.00 (1/2) left, or 1.299.000; see 10.0.3. Part 7.")
+            numbers("On 2026-11-20 (20.11.2026) at 14:32, 3 of 1,299.00 (1/2) left, or 1.299.000; see 10.0.3. Part 7.", false)
                 .collect();
         assert_eq!(found, ["3", "1,299.00", "1.299.000", "7"]);
     }

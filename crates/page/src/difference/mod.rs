@@ -124,7 +124,7 @@ impl Difference {
             .filter(|(_, times)| *times > 1)
             .map(|((first, second), times)| Substitution { first, second, times })
             .collect();
-        all.sort_by(|a, b| b.times.cmp(&a.times));
+        all.sort_by_key(|one| std::cmp::Reverse(one.times));
         all
     }
 }
