@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::process::Command;
 
-use crate::commands::pipe;
+use crate::helpers::pipe;
 use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, prose, text, write};
 
 #[test]

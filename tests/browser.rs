@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::duplicates::crawled;
+use crate::helpers::crawled;
 use crate::inspect::{Inspect, hostile_site};
 use crate::support::{Bench, code, say};
 

@@ -2,32 +2,8 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::Duration;
 
+use crate::helpers::pipe;
 use crate::support::{Bench, Server, code, crawl, html, json_lines, printed, prose, text, write};
-
-pub(crate) fn pipe(
-    args: &[&str],
-    data: Option<&std::path::Path>,
-    input: &str,
-) -> (i32, String, String) {
-    let mut command = crawl();
-    command.args(args);
-    if let Some(data) = data {
-        command.arg("--data").arg(data);
-    }
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // A program that refuses its flags ends without reading, maybe before this is written.
-    match child.stdin.take().unwrap().write_all(input.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
-        written => written.unwrap(),
-    }
-    let output = child.wait_with_output().unwrap();
-    (code(&output), text(&output.stdout), text(&output.stderr))
-}
 
 #[test]
 fn the_demo_keeps_each_text_once() {

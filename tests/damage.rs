@@ -3,7 +3,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
-use crate::fetching::typed;
+use crate::helpers::typed;
 use crate::support::{Bench, Server, code, crawl, html, prose, redirect, text, write};
 
 fn site() -> Server {

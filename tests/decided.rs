@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::duplicates::{crawled, paragraph, stored};
+use crate::helpers::{crawled, paragraph, stored};
 use crate::support::{Bench, code, crawl, json_lines, prose, text};
 
 const P: &str = "http://a.example/p";
@@ -21,50 +21,6 @@ fn cluster() -> Bench {
         &[],
     );
     bench
-}
-
-impl Bench {
-    /// Exit code of a command that may refuse.
-    fn tried(&self, args: &[&str]) -> i32 {
-        code(&crawl().args(args).arg("--data").arg(self.data()).output().unwrap())
-    }
-
-    fn object(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.run(args)).unwrap()
-    }
-
-    /// The pages of the index.
-    fn kept(&self) -> Vec<String> {
-        let rows = json_lines(self.run(&["export"]).as_bytes());
-        rows.iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
-    }
-
-    /// Counts, log and index tell of the same pages, each of them once.
-    fn agrees(&self, what: &str) {
-        let pages = self.object(&["status", "--json"])["pages"].take();
-        let stats = self.object(&["duplicates", "stats", "--json"]);
-        for kind in ["exact", "near", "canonical"] {
-            let logged = stats["kinds"][kind].as_u64().unwrap_or(0);
-            assert_eq!(pages[kind], logged, "{what}: {kind} in {stats}");
-        }
-        assert_eq!(pages["discarded_bytes"], stats["bytes"], "{what}: {stats}");
-        let kept = self.kept();
-        assert_eq!(pages["indexed"], kept.len(), "{what}: {kept:?}");
-        let rows = self.rows(&[]);
-        let url = |row: &Value| row["url"].as_str().unwrap().to_owned();
-        let mut all: Vec<String> =
-            rows.iter().filter(|row| row["state"].is_null()).map(url).chain(kept.clone()).collect();
-        all.sort();
-        let once = all.len();
-        all.dedup();
-        assert_eq!(all.len(), once, "{what}: a page stands twice: {rows:?}");
-        for row in &rows {
-            assert_ne!(row["url"], row["of"]["url"], "{what}: {row}");
-            let restored = row["restored"].is_string();
-            assert!(!restored || kept.contains(&url(row)), "{what}: {row}");
-        }
-        self.checked();
-    }
 }
 
 #[test]

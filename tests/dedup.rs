@@ -1,6 +1,6 @@
 //! `crawl dedup`, as programs in other languages use it.
 
-use crate::commands::pipe;
+use crate::helpers::pipe;
 use crate::support::{Bench, json_lines, prose};
 
 #[test]

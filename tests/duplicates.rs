@@ -5,73 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::helpers::{crawled, id_of, paragraph, site, stored, titled};
 use crate::support::{Bench, Page, Server, code, crawl, html, json_lines, prose, text};
-
-fn article(title: &str, body: &str, more: &str) -> Page {
-    html(format!(
-        "<title>{title}</title><nav><a href=/>Home</a></nav><main><h1>{title}</h1><p>{body}</p>{more}</main>"
-    ))
-}
-
-/// Two articles: one with an equal copy and a print version, one with a copy under a clumsy address
-/// that is met first.
-fn site() -> Server {
-    let (one, two) = (prose(1, 14), prose(2, 14));
-    let changed = one.replacen("river", "rivulet", 1);
-    Server::start(HashMap::from([
-        (
-            "/".to_owned(),
-            html(format!(
-                "<p>{}</p><a href=/one>1</a><a href='/copy/one'>2</a><a href=/print/one>3</a><a href='/show?page=two&x=1'>4</a><a href=/two>5</a>",
-                prose(3, 14)
-            )),
-        ),
-        ("/one".to_owned(), article("One", &one, "")),
-        ("/copy/one".to_owned(), article("One", &one, "")),
-        (
-            "/print/one".to_owned(),
-            article("One", &changed, "<p>Printed on a day when it had been raining.</p>"),
-        ),
-        ("/show?page=two&x=1".to_owned(), article("Two", &two, "")),
-        ("/two".to_owned(), article("Two", &two, "")),
-    ]))
-}
-
-pub(crate) fn crawled() -> (Bench, Server) {
-    let (bench, server) = (Bench::new(), site());
-    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
-    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
-    (bench, server)
-}
-
-impl Bench {
-    pub(crate) fn rows(&self, args: &[&str]) -> Vec<Value> {
-        let all: Vec<&str> = ["duplicates", "list", "--json"].iter().chain(args).copied().collect();
-        json_lines(self.run(&all).as_bytes())
-    }
-
-    pub(crate) fn found(&self, query: &str) -> Vec<String> {
-        let hits = json_lines(self.run(&["search", query, "--json", "--limit", "50"]).as_bytes());
-        let mut urls: Vec<String> =
-            hits.iter().map(|hit| hit["url"].as_str().unwrap().to_owned()).collect();
-        urls.sort();
-        urls
-    }
-
-    pub(crate) fn id_of(&self, url: &str) -> String {
-        id_of(&self.rows(&[]), url)
-    }
-
-    pub(crate) fn checked(&self) {
-        let check = crawl().arg("check").arg("--data").arg(self.data()).output().unwrap();
-        assert_eq!(code(&check), 0, "{}{}", text(&check.stdout), text(&check.stderr));
-    }
-}
-
-fn id_of(rows: &[Value], url: &str) -> String {
-    let row = rows.iter().rev().find(|row| row["url"].as_str().unwrap().ends_with(url));
-    row.unwrap_or_else(|| panic!("{url} in {rows:?}"))["id"].to_string()
-}
 
 #[test]
 fn the_better_address_of_a_text_is_kept_whichever_came_first() {
@@ -372,32 +307,6 @@ fn without_an_archive_a_near_duplicate_cannot_come_back_and_says_so() {
     bench.checked();
 }
 
-/// Pages of a folder through `crawl pages`, in the order of their names.
-pub(crate) fn stored(bench: &Bench, pages: &[(&str, String)], flags: &[&str]) {
-    let folder = bench.path("tree");
-    std::fs::create_dir_all(&folder).unwrap();
-    let mut lines = String::new();
-    for (url, body) in pages {
-        lines.push_str(&format!(
-            "{}\n",
-            serde_json::json!({"id": url, "url": url, "html": format!("<title>T</title><main><h1>T</h1>{body}</main>")})
-        ));
-    }
-    let mut child = crawl()
-        .args(["pages", "-", "-q", "--data"])
-        .arg(bench.data())
-        .args(flags)
-        .stdin(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    std::io::Write::write_all(&mut child.stdin.take().unwrap(), lines.as_bytes()).unwrap();
-    assert!(child.wait().unwrap().success());
-}
-
-pub(crate) fn paragraph(text: &str) -> String {
-    format!("<p>{text}</p>")
-}
-
 #[test]
 fn an_equal_copy_comes_back_with_its_own_text_though_another_page_stands_for_it_now() {
     let bench = Bench::new();
@@ -490,7 +399,7 @@ fn a_page_that_was_kept_and_replaced_is_asked_for_whole_and_comes_back_when_the_
     let now = Arc::clone(&changed);
     let server = Server::answering(
         Arc::new(move |path, head| {
-            let page = |seed| article("T", &prose(seed, 14), "");
+            let page = |seed| titled("T", &prose(seed, 14), "");
             match path {
                 "/" => html(format!("<p>{}</p><a href=/x>x</a><a href=/copy>c</a>", prose(9, 14))),
                 "/x" if head.contains("if-none-match") => {
@@ -519,7 +428,7 @@ fn a_page_that_was_kept_and_replaced_is_asked_for_whole_and_comes_back_when_the_
 
 #[test]
 fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
-    let page = article("T", &prose(1, 14), "");
+    let page = titled("T", &prose(1, 14), "");
     let server = Server::start([("/?a=1&b=2".to_owned(), page)].into());
     let bench = Bench::new();
     let seed = server.url("/?b=2&a=1");
@@ -530,7 +439,7 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     bench.checked();
 
     // Where it does not, another order is another page.
-    let page = article("T", &prose(3, 14), "");
+    let page = titled("T", &prose(3, 14), "");
     let server = Server::start([("/?a=1&b=2".to_owned(), page)].into());
     let bench = Bench::new();
     let sorted = server.url("/?a=1&b=2");
@@ -539,7 +448,7 @@ fn a_page_is_forgotten_by_any_order_of_its_query_where_the_crawl_sorts_it() {
     assert_eq!(bench.found("when"), [&*sorted]);
 
     // Also if the crawl sorts it only since.
-    let page = article("T", &prose(2, 14), "");
+    let page = titled("T", &prose(2, 14), "");
     let server = Server::start([("/?b=2&a=1".to_owned(), page)].into());
     let bench = Bench::new();
     let seed = server.url("/?b=2&a=1");

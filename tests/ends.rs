@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 #[test]

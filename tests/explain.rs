@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::support::{Bench, Server, code, crawl, html, prose, text, write};
 
 fn site() -> Server {

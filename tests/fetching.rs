@@ -8,28 +8,8 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::helpers::{article, plain, reasons, typed};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
-
-pub(crate) fn plain(body: impl Into<String>) -> Page {
-    typed("text/plain", body.into())
-}
-
-pub(crate) fn typed(content_type: &str, body: impl Into<Vec<u8>>) -> Page {
-    let headers = format!("Content-Type: {content_type}\r\n");
-    Page { status: "200 OK", headers, body: body.into() }
-}
-
-pub(crate) fn article(number: u64) -> Page {
-    html(format!("<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>", prose(number, 10)))
-}
-
-pub(crate) fn reasons(bench: &Bench, server: &Server) -> HashMap<String, String> {
-    let short = |line: &serde_json::Value| {
-        let url = line["url"].as_str().unwrap().replace(&server.url(""), "");
-        (url, line["reason"].as_str().unwrap().to_owned())
-    };
-    bench.log("skipped.jsonl").iter().map(short).collect()
-}
 
 #[test]
 fn sitemaps_of_every_kind_bring_pages_that_nothing_links_to() {

@@ -1,54 +1,15 @@
 //! Figures that are told in several places, and whether they agree.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::resume::copy;
+use crate::helpers::copy;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect};
 
 fn article(seed: u64, more: &str) -> Page {
     html(format!("<title>Page {seed}</title><h1>Page {seed}</h1><p>{}</p>{more}", prose(seed, 10)))
-}
-
-impl Bench {
-    /// The table of hosts, the totals, the log and summary.json say the same.
-    fn agree(&self, when: &str) {
-        let json = |args: &[&str]| serde_json::from_str::<Value>(&self.run(args)).unwrap();
-        let (stats, status) =
-            (json(&["duplicates", "stats", "--json"]), json(&["status", "--json"]));
-        let number = |value: &Value| value.as_u64().unwrap();
-        let pages = &status["pages"];
-        let discarded: u64 =
-            ["exact", "near", "canonical"].iter().map(|kind| number(&pages[kind])).sum();
-        let told = [discarded, number(&pages["alias"]), number(&pages["discarded_bytes"])];
-        let log = ["discarded", "aliases", "bytes"].map(|name| number(&stats[name]));
-        assert_eq!(told, log, "{when}: {status} {stats}");
-        let by_host = |rows: &Value| -> BTreeMap<String, u64> {
-            let rows = rows.as_array().into_iter().flatten();
-            let rows = rows.map(|row| (row["host"].to_string(), number(&row["discarded"])));
-            rows.filter(|(_, discarded)| *discarded > 0).collect()
-        };
-        assert_eq!(by_host(&status["hosts"]), by_host(&stats["hosts"]), "{when}");
-        // Of a crawl that was killed before its first commit there is none.
-        let hosts = status["hosts"].as_array().into_iter().flatten();
-        let fetched: u64 = hosts.map(|row| number(&row["fetched"])).sum();
-        assert_eq!(fetched, number(&pages["fetched"]), "{when}: {status}");
-    }
-
-    /// The same, and what the file says that the last command left.
-    fn agree_with_summary(&self, when: &str) {
-        self.agree(when);
-        let status: Value = serde_json::from_str(&self.run(&["status", "--json"])).unwrap();
-        let summary = self.summary();
-        for part in ["pages", "hosts"] {
-            assert_eq!(status[part], summary[part], "{when}");
-        }
-        self.checked();
-    }
 }
 
 /// Two hosts with the same ten texts: one under clumsy addresses, the other under good ones. From the

@@ -1,18 +1,7 @@
 //! What is forgotten, and what becomes of the copies that were discarded for it.
 
-use crate::duplicates::{paragraph, stored};
+use crate::helpers::{paragraph, stored};
 use crate::support::{Bench, code, crawl, json_lines, prose, text};
-
-impl Bench {
-    /// The addresses of the pages that are kept.
-    fn exported(&self) -> Vec<String> {
-        let rows = json_lines(self.run(&["export"]).as_bytes());
-        let mut urls: Vec<String> =
-            rows.iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect();
-        urls.sort();
-        urls
-    }
-}
 
 #[test]
 fn a_copy_of_equal_text_is_the_heir_though_another_has_a_better_address() {

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::duplicates::crawled;
+use crate::helpers::crawled;
 use crate::support::{Bench, Server, code, crawl, html, prose, say, text};
 
 /// A running `crawl inspect`. It ends with the test.

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::duplicates::crawled;
+use crate::helpers::crawled;
 use crate::inspect::Inspect;
 use crate::support::{Bench, Server, code, crawl, html, missing, prose, text};
 

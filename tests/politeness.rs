@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::fetching::{article, plain};
+use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
 
 #[test]

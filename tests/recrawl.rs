@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use crate::fetching::article;
-use crate::resume::web;
+use crate::helpers::{article, web};
 use crate::support::{Bench, Page, Server, code, crawl, html, missing, prose, text};
 
 #[test]

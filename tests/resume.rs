@@ -1,27 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use crate::support::{Bench, Page, Server, code, html, prose, text};
-
-/// `groups` texts of `copies` near-duplicate pages each, linked page by page.
-pub(crate) fn web(groups: u64, copies: u64) -> HashMap<String, Page> {
-    let mut pages = HashMap::new();
-    let total = groups * copies;
-    for number in 0..total {
-        let links: String = [number * 2 + 1, number * 2 + 2, (number * 7 + 3) % total]
-            .iter()
-            .filter(|next| **next < total)
-            .map(|next| format!("<a href=/p{next}>n</a> "))
-            .collect();
-        let body = prose(number % groups + 1, 10);
-        pages.insert(
-            if number == 0 { "/".to_owned() } else { format!("/p{number}") },
-            html(format!("<title>{number}</title><nav>{links}</nav><main><p>{body}</p><p>Copy {number} of it.</p></main>")),
-        );
-    }
-    // /p0 is linked and does not exist under that name.
-    pages
-}
+use crate::helpers::{copy, web};
+use crate::support::{Bench, Server, code, prose, text};
 
 /// Pages by the text they hold: how many are indexed, how many discarded.
 fn outcome(bench: &Bench) -> (u64, u64, BTreeMap<String, u64>, usize) {
@@ -211,20 +192,6 @@ fn the_pause_between_requests_is_kept() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &["--delay", "200ms"])), 0);
     // Six pages: five pauses at least.
     assert!(started.elapsed() >= Duration::from_millis(1000), "{:?}", started.elapsed());
-}
-
-pub(crate) fn copy(from: &std::path::Path, to: &std::path::Path) {
-    let _ = std::fs::remove_dir_all(to);
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use hapax_frontier::{DiskFrontier, Frontier, Options};
 use hapax_url::host_key;
 use url::Url;
 
-use crate::fetching::{article, plain, reasons};
+use crate::helpers::{article, plain, reasons};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 const FORBIDS: &str = "User-agent: *\nDisallow: /no\n";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 fn site(

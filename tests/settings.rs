@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::support::{Bench, Server, code, crawl, html, prose, text};
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::fetching::{article, reasons};
+use crate::helpers::{article, reasons};
 use crate::support::{Bench, Page, Server, code, html, missing, redirect, text};
 
 fn xml(body: impl Into<String>) -> Page {
@@ -71,7 +71,7 @@ fn what_a_sitemap_holds_beyond_the_limits_is_told() {
         ("/".to_owned(), article(1)),
         (
             "/robots.txt".to_owned(),
-            crate::fetching::plain("Sitemap: /map\nSitemap: /maps\nSitemap: /cut\n"),
+            crate::helpers::plain("Sitemap: /map\nSitemap: /maps\nSitemap: /cut\n"),
         ),
         ("/map".to_owned(), xml(map)),
         ("/maps".to_owned(), xml(format!("<sitemapindex>{maps}</sitemapindex>"))),
@@ -109,7 +109,7 @@ fn what_a_damaged_sitemap_holds_is_read_up_to_the_damage_and_the_rest_is_told() 
     let robots = "Sitemap: /whole\nSitemap: /half.gz\nSitemap: /damaged\nSitemap: /page\n";
     let server = Server::start(HashMap::from([
         ("/".to_owned(), article(1)),
-        ("/robots.txt".to_owned(), crate::fetching::plain(robots)),
+        ("/robots.txt".to_owned(), crate::helpers::plain(robots)),
         ("/whole".to_owned(), map(packed)),
         ("/half.gz".to_owned(), map(half)),
         ("/damaged".to_owned(), xml(damaged)),
@@ -134,7 +134,7 @@ fn redirects_and_clean_parameters_make_a_sitemap_no_deeper_and_end() {
     let to = |target: String| redirect(&target);
     let server = Server::answering(
         Arc::new(move |path, _| match path {
-            "/robots.txt" => crate::fetching::plain(
+            "/robots.txt" => crate::helpers::plain(
                 "User-agent: *\nClean-param: v /\nSitemap: /r0\nSitemap: /round/0\nSitemap: /self\n",
             ),
             "/" => article(1),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::behaviours::{BEHAVIOURS, ROBOTS, hostile};
-use crate::fetching::{article, plain};
+use crate::helpers::{article, plain};
 use crate::support::{Bench, Page, Server, code, html, missing, prose, redirect, text};
 
 /// What no server on loopback can bring about in one crawl, and the test that has it.

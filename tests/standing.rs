@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::Duration;
 
-use serde_json::Value;
-
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::inspect::Inspect;
 use crate::support::{Bench, Page, Server, code, html, json_lines, missing, prose, redirect};
 
@@ -33,21 +31,6 @@ fn site(later: Arc<AtomicBool>) -> Server {
         }),
         Duration::ZERO,
     )
-}
-
-impl Bench {
-    /// Of each cluster: its page, copies, redirects, and whether no page stands there.
-    fn clusters(&self, server: &Server) -> Vec<(String, u64, u64, bool)> {
-        let rows = json_lines(self.run(&["duplicates", "clusters", "--json"]).as_bytes());
-        let row = |row: &Value| {
-            let number = |name: &str| row[name].as_u64().unwrap();
-            let url = row["of"]["url"].as_str().unwrap().replace(&server.url(""), "");
-            (url, number("copies"), number("redirects"), row["of_gone"] == true)
-        };
-        let mut rows: Vec<_> = rows.iter().map(row).collect();
-        rows.sort();
-        rows
-    }
 }
 
 #[test]

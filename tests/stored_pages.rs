@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::archives::{answer, gzip, page, record};
-use crate::fetching::article;
+use crate::helpers::article;
 use crate::support::{Bench, Server, code, crawl, html, prose, say, text, write};
 
 /// `crawl pages FILES FLAGS --data ...`.

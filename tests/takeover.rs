@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::commands::pipe;
+use crate::helpers::pipe;
 use crate::support::{Bench, prose};
 
 /// An article in ten paragraphs, of which the last ones may be others.

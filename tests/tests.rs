@@ -54,6 +54,7 @@ mod inspect;
 mod local_server;
 // Servers and addresses that mean harm.
 mod behaviours;
+mod helpers;
 mod hostile;
 // What the documents say.
 mod documents;

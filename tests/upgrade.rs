@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::commands::pipe;
+use crate::helpers::pipe;
 use crate::support::{code, crawl, json_lines, text};
 
 /// A copy of a golden data directory.
