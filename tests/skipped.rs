@@ -1,8 +1,11 @@
 //! Every reason that docs/logs.md lists is one that a crawl gives, and every one that it gives is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Duration;
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::behaviours::{BEHAVIOURS, ROBOTS, hostile};
 use crate::helpers::{article, plain};
@@ -139,8 +142,11 @@ fn every_documented_reason_is_given_and_no_other() {
         Arc::new(|path, _| if path == "/robots.txt" { missing() } else { article(8) }),
         Duration::ZERO,
     );
-    let dead = Server::answering(Arc::new(|_, _| missing()), Duration::ZERO);
-    dead.die();
+    // Bound and not listening: refused, and nobody else gets the port.
+    let dead = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    dead.bind(&SockAddr::from(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))).unwrap();
+    let dead_port = dead.local_addr().unwrap().as_socket_ipv4().unwrap().port();
+    let dead_host = format!("127.0.0.1:{dead_port}");
     let tls = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let tls_port = tls.local_addr().unwrap().port();
     std::thread::spawn(move || {
@@ -162,7 +168,7 @@ fn every_documented_reason_is_given_and_no_other() {
         plenty.url("/hop"),
         repeating.url("/"),
         slow.url("/"),
-        dead.url("/"),
+        format!("http://{dead_host}/"),
         format!("https://127.0.0.1:{tls_port}/"),
         "http://no-such-host.invalid/".to_owned(),
         plenty.url("/mail"),
@@ -176,7 +182,6 @@ fn every_documented_reason_is_given_and_no_other() {
         seeds.extend(pages.iter().map(|page| format!("http://127.0.0.1:{port}/{page}")));
     }
     // Of hosts that answer nothing to it, robots.txt is not asked for: its failure would stand before theirs.
-    let dead_host = format!("127.0.0.1:{}", dead.port);
     let tls_host = format!("127.0.0.1:{tls_port}");
     let flags = [
         "--include",
