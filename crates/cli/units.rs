@@ -64,12 +64,12 @@ impl FromStr for Size {
     }
 }
 
-/// What a limit limits.
+/// The value of a limit: a number, a size or a time.
 pub(crate) trait Limited: FromStr + Serialize {
     /// How it is written.
     const WRITTEN: &'static str;
 
-    /// What is wrong with a text that is none.
+    /// Returns the error for a text that cannot be parsed.
     fn wrong(error: Self::Err) -> String;
 }
 

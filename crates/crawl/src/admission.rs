@@ -40,8 +40,7 @@ impl Refusal {
         Self { url, reason, detail: detail.into(), depth: None, sitemap: None }
     }
 
-    /// Of what was queued, when it was its turn. Wider rules may take it back: then it is told whether it is
-    /// a sitemap, or how far from a seed it was met.
+    /// A refusal of a leased URL. Wider rules may take it back, so the line names a sitemap, or the depth of a page.
     pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
         let mut refusal = Self::new(entry.url.clone(), reason, detail);
         if is_of_rules(reason) {

@@ -20,8 +20,8 @@ pub struct Rechecked {
 }
 
 impl Rechecked {
-    /// Returns whether it stays discarded, but for another page: the page that it duplicates now is no longer
-    /// similar to it, or no longer kept.
+    /// Returns whether it stays discarded as a duplicate of another page: the page that it duplicates now is no
+    /// longer similar to it, or no longer kept.
     pub const fn is_for_another(&self) -> bool {
         self.record.of.is_some() && self.of.is_some()
     }

@@ -1,8 +1,9 @@
 use url::Url;
 
 use crate::charset::CharsetSource;
+use crate::numbers::numbers_of_cell;
 use crate::parse::Truncation;
-use crate::tokens::{Features, features, numbers_of_cell};
+use crate::tokens::{Features, features};
 use crate::votes::Reason;
 
 /// A run of text between two block-level tags.

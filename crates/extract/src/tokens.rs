@@ -5,11 +5,11 @@ use std::collections::HashMap;
 
 use sha2::{Digest as _, Sha256};
 
-use crate::counters::{is_counter, is_reference};
 use crate::dictionary::jieba;
 use crate::fold::fold;
 use crate::frequency::weights;
 use crate::lang::{is_cjk, is_katakana, is_unspaced};
+use crate::numbers::numbers_of;
 use crate::traditional::simplified;
 use crate::words::{Cutter, Words};
 
@@ -196,57 +196,6 @@ const fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
-}
-
-/// Hashes of the numbers in a text, but for dates, times of day and counters.
-pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
-    numbers(&with_plain_digits(text), false).map(|number| hash(number.as_bytes())).collect()
-}
-
-/// Hashes of the numbers in the cell of a table: opening hours and dates are what it says.
-pub(crate) fn numbers_of_cell(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
-    numbers(&with_plain_digits(text), true).map(|number| hash(number.as_bytes())).collect()
-}
-
-/// The same with digits of other scripts as ASCII ones.
-fn with_plain_digits(text: &str) -> Cow<'_, str> {
-    // The first bytes of all of them.
-    if !text.bytes().any(|byte| matches!(byte, 0xD9 | 0xDB | 0xE0 | 0xEF)) {
-        return Cow::Borrowed(text);
-    }
-    let zeros = ['\u{660}', '\u{6F0}', '\u{966}', '\u{9E6}', '\u{E50}', '\u{FF10}'];
-    let plain = |c: char| {
-        let value = zeros.iter().find_map(|zero| {
-            u8::try_from((c as u32).wrapping_sub(*zero as u32)).ok().filter(|value| *value < 10)
-        });
-        value.map_or(c, |value| char::from(b'0' + value))
-    };
-    Cow::Owned(text.chars().map(plain).collect())
-}
-
-/// Runs of digits, with the marks between them: `1,299.00` and `1.299.000`, but neither `2026-11-20` nor
-/// `20.11.2026` nor `14:32` nor the number of views, unless `dates` and counters are wanted too.
-fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
-    let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
-    let mut at = 0;
-    std::iter::from_fn(move || {
-        loop {
-            let rest = text.as_bytes().get(at..)?;
-            let start = at + rest.iter().position(u8::is_ascii_digit)?;
-            let run = text.as_bytes().get(start..)?;
-            let length = run.iter().position(|c| !c.is_ascii_digit() && !joint(*c));
-            at = start + length.unwrap_or(run.len());
-            let run = text.get(start..at)?.trim_end_matches(|c: char| c.is_ascii_punctuation());
-            let mut groups = run.split('.').skip(1);
-            let dotted = groups.clone().count() > 1 && !groups.all(|group| group.len() == 3);
-            let dated = run.contains([':', '-', '/']) || dotted;
-            let (from, end) = (start, start + run.len());
-            let changes = || is_counter(text, from, end) || is_reference(text, from, end);
-            if dates || !(dated || changes()) {
-                return Some(run);
-            }
-        }
-    })
 }
 
 /// Calls `visit` with each token in order: NFKC, lower case, without soft hyphens and zero-width
@@ -583,14 +532,6 @@ mod tests {
         for c in blocks {
             assert!(!is_word(c) && !c.is_alphanumeric() && !is_mark(c), "{c:?}");
         }
-    }
-
-    #[test]
-    fn dates_and_times_are_no_numbers() {
-        let found: Vec<&str> =
-            numbers("On 2026-11-20 (20.11.2026) at 14:32, 3 of 1,299.00 (1/2) left, or 1.299.000; see 10.0.3. Part 7.", false)
-                .collect();
-        assert_eq!(found, ["3", "1,299.00", "1.299.000", "7"]);
     }
 
     proptest! {

@@ -76,7 +76,7 @@ pub(super) struct Push {
     pub(super) entry: Vec<u8>,
 }
 
-/// What the cluster is told about a lease.
+/// A change of a lease, for the cluster.
 #[derive(Clone, Debug)]
 pub(super) struct Notice {
     what: &'static str,
