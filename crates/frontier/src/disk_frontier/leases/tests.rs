@@ -1,6 +1,6 @@
 use super::super::tests::{entry, lease, open};
 use super::*;
-use crate::{Counts, Frontier, LeaseCounts};
+use crate::{Counts, Frontier, LeaseCounts, Options};
 
 #[test]
 fn each_way_to_end_a_lease_frees_its_host_once() {
@@ -50,4 +50,31 @@ fn a_lease_dropped_without_an_end_is_counted() {
     frontier.push(entry("http://a.example/1")).unwrap();
     drop(lease(&frontier, Instant::now()));
     assert_eq!(frontier.leases().map(LeaseCounts::lost), Some(1));
+}
+
+#[test]
+fn a_lease_whose_host_is_free_leaves_the_other_one_in_flight() {
+    let wait = Duration::ZERO;
+    let ends = [
+        End::Done,
+        End::PutBack { wait },
+        End::Retry { wait, failure: false },
+        End::Defer { fault: Fault::None },
+    ];
+    for end in ends {
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            Options { delay: wait, address_delay: wait, per_host: 2, ..Options::default() };
+        let frontier = DiskFrontier::open(folder.path(), options).unwrap();
+        for number in 0..4 {
+            frontier.push(entry(&format!("http://a.example/{number}"))).unwrap();
+        }
+        let now = Instant::now() + Duration::from_millis(1);
+        let (mut first, second) = (lease(&frontier, now).unwrap(), lease(&frontier, now).unwrap());
+        frontier.free(&mut first, HostAnswer::Answered { took: wait }, now);
+        frontier.end(first, end, now);
+        assert_eq!(frontier.host("a.example").unwrap().in_flight, 1, "{end:?}");
+        frontier.end(second, End::Done, now);
+        assert_eq!(frontier.host("a.example").unwrap().in_flight, 0, "{end:?}");
+    }
 }
