@@ -323,38 +323,47 @@ impl Reading<'_> {
                 words.collect::<Vec<usize>>()
             });
             let runs: Vec<Vec<usize>> = runs.collect();
-            if let [first, second] = &runs[..]
-                && !(first.is_empty() && second.is_empty())
-            {
-                self.put_run([first, second], difference);
+            // Lines of their own in between part a run.
+            let mut pieces = [0, 1].map(|side| in_a_row(&runs[side]).into_iter());
+            loop {
+                let [first, second] = pieces.each_mut().map(Iterator::next);
+                if first.is_none() && second.is_none() {
+                    break;
+                }
+                self.put_run([first, second].map(Option::unwrap_or_default), difference);
             }
             from = (one + 1, other + 1);
         }
     }
 
-    fn put_run(&self, runs: [&[usize]; 2], difference: &mut Difference) {
+    fn put_run(&self, [first, second]: [Range<usize>; 2], difference: &mut Difference) {
+        let runs = [first, second];
         let words = [0, 1].map(|side| {
-            runs[side].iter().map(|at| self.text(side).word(*at)).collect::<Vec<&str>>()
+            runs[side].clone().map(|at| self.text(side).word(at)).collect::<Vec<&str>>()
         });
-        let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, runs[side])).collect();
+        let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, &runs[side])).collect();
         let kind = of_run(&words[0], &words[1], &beside);
         if matches!(kind, PartKind::Words | PartKind::Number) {
             (0..2).for_each(|side| difference.own[side] += runs[side].len());
         }
-        let range = |run: &[usize]| match (run.first(), run.last()) {
-            (Some(first), Some(last)) => *first..last + 1,
-            _ => 0..0,
-        };
-        difference.parts.push(Part { kind, first: range(runs[0]), second: range(runs[1]) });
+        let [first, second] = runs;
+        difference.parts.push(Part { kind, first, second });
     }
 
     /// The words before and behind a run.
-    fn beside(&self, side: usize, run: &[usize]) -> Vec<&str> {
-        let (Some(first), Some(last)) = (run.first(), run.last()) else { return Vec::new() };
-        let before = first.saturating_sub(BESIDE)..*first;
-        let behind = last + 1..last + 1 + BESIDE;
-        before.chain(behind).map(|at| self.text(side).word(at)).collect()
+    fn beside(&self, side: usize, run: &Range<usize>) -> Vec<&str> {
+        if run.is_empty() {
+            return Vec::new();
+        }
+        let before = run.start.saturating_sub(BESIDE)..run.start;
+        before.chain(run.end..run.end + BESIDE).map(|at| self.text(side).word(at)).collect()
     }
+}
+
+/// The stretches of numbers in a row.
+fn in_a_row(numbers: &[usize]) -> Vec<Range<usize>> {
+    let stretches = numbers.chunk_by(|one, next| *next == one + 1);
+    stretches.filter_map(|stretch| Some(*stretch.first()?..stretch.last()? + 1)).collect()
 }
 
 /// The number of words that both have, each as often as in the one that has it less often.
