@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::DuplicateKind;
+use hapax_data::{Answer, DuplicateKind, Heads, Request, Row, Rows, must_exist, read_only, tables};
 use hapax_dedup::Policy;
 use hapax_extract::Recipe;
 use hapax_url::{UrlLimits, normalize};
@@ -20,9 +20,6 @@ use crate::duplicates::wanted;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, coded};
 use crate::output::{self, counted, escape, line, number};
 use crate::shell::shell_path;
-use hapax_data::must_exist;
-use hapax_data::read_only;
-use hapax_data::{Answer, Heads, Request, Row, Rows, tables};
 
 /// A change must not begin a data directory by a slip of the hand.
 fn holds_pages(data: &Path) -> Result<()> {

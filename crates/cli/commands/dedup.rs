@@ -19,12 +19,9 @@ use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, shortened};
 use crate::settings::Settings;
 use hapax_crawl::{Offline, OfflineParts, StoredDocument, StoredPage, Verdict};
-use hapax_data::Addresses;
-use hapax_data::DataDir;
 use hapax_data::files::Root;
-use hapax_data::inputs::read_line;
-use hapax_data::inputs::{Item, MAX_LINE};
-use hapax_data::inputs::{read_named, root_of};
+use hapax_data::inputs::{Item, MAX_LINE, read_line, read_named, root_of};
+use hapax_data::{Addresses, DataDir};
 
 /// A batch becomes durable in one step.
 const BATCH: usize = 512;

@@ -13,8 +13,7 @@ use crate::duplicates::{gone_told, wanted};
 use crate::exit::COMPLETE;
 use crate::output::{self, line, number};
 use crate::shell::shell_path;
-use hapax_data::must_hold_pages;
-use hapax_data::{Heads, Row, Rows, Shown, tables};
+use hapax_data::{Heads, Row, Rows, Shown, must_hold_pages, tables};
 
 /// Rows shown to a person without `--limit`.
 const FEW: usize = 1000;

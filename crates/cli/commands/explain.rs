@@ -20,8 +20,7 @@ use crate::args::ExplainArgs;
 use crate::exit::{BAD_INPUT, COMPLETE, USAGE, code_of, coded};
 use crate::output::{self, escape, line, number};
 use crate::settings::Settings;
-use hapax_data::inputs::page_kind;
-use hapax_data::inputs::read;
+use hapax_data::inputs::{page_kind, read};
 use hapax_data::read_only;
 
 /// Blocks and words shown without `--all`.

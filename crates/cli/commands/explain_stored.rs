@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_data::DuplicateKind;
+use hapax_data::{Discarded, DuplicateKind, Heads, Rows, Shown, stored_page};
 use hapax_dedup::{Policy, Record, Store};
 use hapax_extract::Recipe;
 use hapax_page::{Evidence, site_of};
@@ -15,8 +15,6 @@ use super::explain::{page_json, page_text};
 use super::explain_page::Page;
 use super::explain_verdict::key_of;
 use crate::output::escape;
-use hapax_data::{Discarded, stored_page};
-use hapax_data::{Heads, Rows, Shown};
 
 /// A page as it lies in a data directory.
 pub(super) struct Stored {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hapax_data::SkipReason;
+use hapax_data::{Decisions, SkipReason, Skipped, moved_seeds, read_only, skipped_lines};
 use hapax_dedup::Record;
 use hapax_extract::Recipe;
 use hapax_fetch::{Fetcher, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
@@ -24,9 +24,6 @@ use crate::settings::Settings;
 use hapax_crawl::{
     Judge as RulesJudge, Judgement, claimed, host_pages, names_host, remembered_robots,
 };
-use hapax_data::read_only;
-use hapax_data::{Decisions, skipped_lines};
-use hapax_data::{Skipped, moved_seeds};
 
 /// The address that is to be explained, unless it is a file.
 pub(super) fn url_of(args: &ExplainArgs) -> Result<Option<Url>> {

@@ -10,8 +10,7 @@ use url::Url;
 
 use super::explain_page::Page;
 use crate::settings::Settings;
-use hapax_data::Decisions;
-use hapax_data::{Digests, Extent, digests_of, matches};
+use hapax_data::{Decisions, Digests, Extent, digests_of, matches};
 
 /// The decision, in words and for programs.
 pub(super) struct Verdict {

@@ -14,9 +14,7 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
 use hapax_data::files::{NewFile, for_owner_only};
-use hapax_data::markdown;
-use hapax_data::unwritable;
-use hapax_data::{Rows, is_of_host};
+use hapax_data::{Rows, is_of_host, markdown, unwritable};
 
 /// Bytes of a file's name, without its number and ending.
 const MAX_NAME: usize = 80;

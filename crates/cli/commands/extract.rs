@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{BAD_INPUT, COMPLETE};
 use crate::output::{self, escape};
-use hapax_data::inputs::page_kind;
-use hapax_data::inputs::read;
+use hapax_data::inputs::{page_kind, read};
 
 pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
     each(files, |path, bytes, kind, out| {

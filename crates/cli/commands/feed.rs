@@ -15,8 +15,7 @@ use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{counted, number};
 use hapax_crawl::FeedImport;
 use hapax_data::files::NewFile;
-use hapax_data::must_hold_pages;
-use hapax_data::{FeedWriter, Rows, UrlFilter, WholeFeed, read_feed};
+use hapax_data::{FeedWriter, Rows, UrlFilter, WholeFeed, must_hold_pages, read_feed};
 
 /// Characters of a feed's digest by which claims name their import.
 const IMPORT: usize = 16;

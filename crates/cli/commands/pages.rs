@@ -9,8 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hapax_data::PageCounts;
-use hapax_data::SkipReason;
+use hapax_data::{PageCounts, SkipReason};
 use url::Url;
 
 use self::line::Line;

@@ -10,8 +10,7 @@ use crate::args::RecheckArgs;
 use crate::change::alone;
 use crate::exit::{BAD_INPUT, COMPLETE, LOCKED, coded};
 use crate::output::{self, counted, escape, line, number};
-use hapax_data::Rows;
-use hapax_data::must_hold_pages;
+use hapax_data::{Rows, must_hold_pages};
 
 /// Changes shown to a person.
 const FEW: usize = 20;

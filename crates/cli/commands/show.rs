@@ -12,10 +12,7 @@ use crate::duplicates::gone_told;
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output::{self, colour, line};
 use crate::shell::shell_path;
-use hapax_data::Discarded;
-use hapax_data::DuplicateKind;
-use hapax_data::must_hold_pages;
-use hapax_data::{Heads, Row, Rows, Texts, tables};
+use hapax_data::{Discarded, DuplicateKind, Heads, Row, Rows, Texts, must_hold_pages, tables};
 use hapax_page::difference::{Words, compare, phrases};
 
 /// Characters of a line, both sides, where nobody says.

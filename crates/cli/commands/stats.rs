@@ -7,9 +7,7 @@ use anyhow::Result;
 
 use crate::exit::COMPLETE;
 use crate::output::{self, bytes, counted, line, number};
-use hapax_data::Rows;
-use hapax_data::must_hold_pages;
-use hapax_data::{LogStats, SIMILARITY_CLASSES};
+use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES, must_hold_pages};
 
 /// Hosts shown to a person.
 const FEW: usize = 15;

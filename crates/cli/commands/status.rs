@@ -14,10 +14,7 @@ use crate::open_index;
 use crate::output::{self, counted, escape, number};
 use crate::summary::{print_hosts, print_summary};
 use hapax_crawl::Summary;
-use hapax_data::digests_of;
-use hapax_data::read_only;
-use hapax_data::{LogCounts, Rows};
-use hapax_data::{is_locked, must_exist, unreadable};
+use hapax_data::{LogCounts, Rows, digests_of, is_locked, must_exist, read_only, unreadable};
 
 pub(super) fn run(json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let [data] = dirs {

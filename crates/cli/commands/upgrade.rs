@@ -9,8 +9,7 @@ use hapax_extract::Recipe;
 use crate::exit::{COMPLETE, DAMAGED, coded};
 use crate::output::{counted, escape};
 use hapax_crawl::upgrade;
-use hapax_data::must_hold_pages;
-use hapax_data::read_only;
+use hapax_data::{must_hold_pages, read_only};
 
 pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
     must_hold_pages(root)?;

@@ -95,8 +95,11 @@ impl Filter {
                 coded(USAGE, format!("--kind {kind}: there are {}{guess}", names.join(", ")))
             })
         });
-        let distance = self.distance.as_deref().map(parse_distances);
-        let similarity = self.similarity.as_deref().map(parse_similarities);
+        // The error begins with the name of the flag.
+        let flag = |error: hapax_data::Error| coded(USAGE, format!("--{error}"));
+        let distance = self.distance.as_deref().map(|text| parse_distances(text).map_err(flag));
+        let similarity =
+            self.similarity.as_deref().map(|text| parse_similarities(text).map_err(flag));
         let time = |name: &str, text: &Option<String>, open: u64| match text {
             Some(text) => {
                 parse_moment(text).map_err(|error| coded(USAGE, format!("--{name}: {error}")))

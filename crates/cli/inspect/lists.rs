@@ -5,8 +5,10 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use hapax_data::DuplicateKind;
-use hapax_data::SkipReason;
+use hapax_data::{
+    DuplicateKind, Heads, Row, Rows, Shown, SkipReason, Skipped, clusters as all_clusters,
+    skipped_lines, tables,
+};
 use hapax_extract::jieba;
 use hapax_frontier::DiskFrontier;
 use hapax_index::Searcher;
@@ -20,8 +22,6 @@ use crate::duplicates::{Filter, Order};
 use crate::duplicates::{copies, gone_told, members, wanted};
 use crate::open_index::advised;
 use crate::output::{bytes, escape, number};
-use hapax_data::Skipped;
-use hapax_data::{Heads, Row, Rows, Shown, clusters as all_clusters, skipped_lines, tables};
 
 /// Rows of a page.
 const PAGE: usize = 50;

@@ -9,9 +9,7 @@ use super::side::side_by_side;
 use super::views::frame;
 use crate::duplicates::gone_told;
 use crate::output::{bytes, escape};
-use hapax_data::Discarded;
-use hapax_data::DuplicateKind;
-use hapax_data::{Heads, Rows, Shown, Texts, tables};
+use hapax_data::{Discarded, DuplicateKind, Heads, Rows, Shown, Texts, tables};
 
 /// Only what is a web address becomes a link.
 pub(super) fn link(url: &str) -> Markup {

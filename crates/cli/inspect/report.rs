@@ -11,8 +11,7 @@ use super::views::summary;
 use crate::exit::{COMPLETE, WRITE, coded};
 use crate::output::{bytes, escape, number};
 use hapax_data::files::{NewFile, for_owner_only};
-use hapax_data::must_hold_pages;
-use hapax_data::{Heads, Rows, tables};
+use hapax_data::{Heads, Rows, must_hold_pages, tables};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -25,8 +25,7 @@ use crate::exit::{COMPLETE, USAGE, coded};
 use crate::local_server;
 use crate::open_index;
 use crate::signals::Signals;
-use hapax_data::must_hold_pages;
-use hapax_data::{Request as Change, Rows};
+use hapax_data::{Request as Change, Rows, must_hold_pages};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");

@@ -9,8 +9,7 @@ use maud::{DOCTYPE, Markup, html};
 use super::charts::{bars, columns};
 use crate::output::{bytes, escape, number};
 use hapax_crawl::Summary;
-use hapax_data::Rows;
-use hapax_data::{LogStats, SIMILARITY_CLASSES};
+use hapax_data::{LogStats, Rows, SIMILARITY_CLASSES};
 
 /// Hosts in the ranking.
 const HOSTS: usize = 12;

@@ -90,7 +90,7 @@ fn range<T: std::str::FromStr + Copy + PartialOrd>(
         (Ok(low), Ok(high)) if low <= high => Ok((low, high)),
         _ => {
             let like = if name == "similarity" { "0.97, or 0.5..0.7" } else { "3, or 2..5" };
-            Err(Error::Invalid(format!("--{name} {text}: write it like {like}")))
+            Err(Error::Invalid(format!("{name} {text}: write it like {like}")))
         }
     }
 }

@@ -13,10 +13,10 @@ use url::Url;
 use super::line::Line;
 use hapax_crawl::import::{Place, Source};
 use hapax_data::files::{Root, is_of_system};
-use hapax_data::inputs::{Item, MAX_LINE};
-use hapax_data::inputs::{StoredKind, stored_kind};
-use hapax_data::inputs::{as_it_lies, head_and_whole, read_line, unpacked, within};
-use hapax_data::inputs::{open_named, read_named};
+use hapax_data::inputs::{
+    Item, MAX_LINE, StoredKind, as_it_lies, head_and_whole, open_named, read_line, read_named,
+    stored_kind, unpacked, within,
+};
 
 impl Line {
     /// What was named: it is read whatever it is called, or said to be no page.
