@@ -297,7 +297,7 @@ fn a_cluster_that_cannot_be_used_is_an_error_before_anything_is_fetched() {
     assert_eq!(code(&bench.crawl(&[server.url("/")], &flags)), 0);
     let other = Bench::new();
     let output = other
-        .crawl(&[server.url("/")], &[&flags[..], &["--recipe", "character-4-grams-4"]].concat());
+        .crawl(&[server.url("/")], &[&flags[..], &["--recipe", "character-4-grams-5"]].concat());
     let error = text(&output.stderr);
     assert_eq!(code(&output), 1, "{error}");
     assert!(error.contains("recipe"), "{error}");

@@ -141,7 +141,7 @@ fn answer(
         let row = json!({"id": item.id, "verdict": "known", "fingerprint": fingerprint});
         return Ok(Answer::Row(row));
     }
-    let page = match page_of(&item, offline.recipe(), root) {
+    let mut page = match page_of(&item, offline.recipe(), root) {
         Ok(page) => page,
         Err(what) => {
             let what = shortened(&what).into_owned();
@@ -150,7 +150,7 @@ fn answer(
     };
     let matches: Vec<Neighbour> = if all_matches { offline.matches(&page)? } else { Vec::new() };
     let fingerprint = page.fingerprint().to_string();
-    let mut row = match offline.offer(&page)? {
+    let mut row = match offline.offer(&mut page)? {
         Verdict::Duplicate(of) => {
             let mut other = json!({"id": key_of(offline, of.id)?});
             if let (Some(url), Some(object)) = (addresses.of(of.id)?, other.as_object_mut()) {

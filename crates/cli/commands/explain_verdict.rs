@@ -58,7 +58,7 @@ pub(super) fn ask(
     let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
     let former = page.evidence.basis.features.former_digest;
     let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
-    for best in matches(store, &document, former, Extent::All)? {
+    for best in matches(store, &document, former, Extent::All, None)? {
         let of = key_of(store, best.id)?;
         // A person has said that these two are not the same.
         if !decisions.distinct(key, &of) {

@@ -11,6 +11,7 @@ use hapax_url::UrlLimits;
 use hapax_warc::Packer;
 use tokio::sync::Semaphore;
 
+use crate::ahead::Ahead;
 use crate::config::Patience;
 use crate::feeds::Feeds;
 use crate::host_rules::HostRules;
@@ -34,6 +35,8 @@ pub(super) struct Shared {
     pub(super) recipe: Recipe,
     /// Compresses responses for the archive, if there is one.
     pub(super) packer: Option<Packer>,
+    /// Compares pages ahead.
+    pub(super) ahead: Option<Ahead>,
     pub(super) ignore_robots: Vec<String>,
     pub(super) delay: Duration,
     pub(super) patience: Patience,

@@ -1,18 +1,20 @@
 //! Applies what people decide about discarded pages, in the same stores, logs and order as a page.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::error::Result;
-use hapax_data::DecidedBy;
-use hapax_data::DuplicateKind;
+use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PackedText};
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::{Page, StoredPage};
+use hapax_page::comparison::{Compared, PageText, compare_pages};
 use hapax_page::{examples, site_of};
 use hapax_url::host_key;
 use hapax_warc::format_time;
 use url::Url;
 
 use super::commit::{Committer, round};
+use super::compare::compared_texts;
 use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
 use super::summary::Summary;
@@ -31,6 +33,8 @@ struct Found {
     language: String,
     stored_at: String,
     canonical: bool,
+    /// What later pages are compared with.
+    page_text: Option<PageText>,
 }
 
 impl Committer {
@@ -353,6 +357,7 @@ impl Committer {
             (Some(page), Some(of)) => examples(&page.text, &of.text),
             _ => Default::default(),
         };
+        let compared = self.compare_stored(record, (of, of_id));
         let page = page.as_ref();
         Discarded {
             time: now(),
@@ -372,6 +377,8 @@ impl Committer {
             level: Some(level.to_owned()),
             table: near.and_then(|near| near.table),
             recipe: Some(self.recipe.name().to_owned()),
+            evidence: Some(self.evidence(compared.as_ref())),
+            compared,
             key: None,
             title: page.map(|page| page.title.clone()).unwrap_or_default(),
             language: page.map(|page| page.language.clone()).unwrap_or_default(),
@@ -383,6 +390,14 @@ impl Committer {
             warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
             url,
         }
+    }
+
+    /// What the texts of two stored pages say, if both are at hand and make them one page.
+    fn compare_stored(&self, page: &Record, (of, of_id): (&Record, u64)) -> Option<ComparedTexts> {
+        let text = self.compared.get(page.id, &page.key)?;
+        let other = self.compared.get(of_id, &of.key)?;
+        let outcome = compare_pages(&text, &other, page.site == of.site);
+        outcome.same().then(|| compared_texts(&outcome, &text, &other))
     }
 
     /// Whether a page is not wanted any more.
@@ -462,6 +477,7 @@ impl Committer {
             language: entry.language.clone(),
             stored_at: entry.warc.clone().unwrap_or_default(),
             canonical: entry.canonical,
+            page_text: None,
         };
         if self.search.index.is_none() {
             return Ok(found);
@@ -475,6 +491,8 @@ impl Committer {
                 None => None,
             };
             if of.is_some_and(|of| of.has_digest_of(&found.record)) {
+                let kept_text = self.compared.get(kept.id, entry.of.url.as_bytes());
+                found.page_text = kept_text.map(|text| text.page().clone());
                 (found.text, found.stored_at) = (kept.text, kept.stored_at);
                 return Ok(found);
             }
@@ -489,6 +507,7 @@ impl Committer {
         if exact && !is_of_text(&found.record, &basis.features) {
             return refused(Refused::NoText);
         }
+        found.page_text = Some(PageText::of(&document, &basis));
         found.text = basis.text;
         found.stored_at = place.clone().unwrap_or_default();
         if !exact {
@@ -498,6 +517,11 @@ impl Committer {
     }
 
     fn index_again(&mut self, entry: &Discarded, found: &Found, id: u64) -> Result<()> {
+        if let Some(text) = &found.page_text {
+            let packed = PackedText::of(text);
+            let compared = Arc::new(Compared::new(text.clone()));
+            self.compared.insert(id, entry.own_key(), packed, &compared);
+        }
         self.add_to_index(&Page {
             id,
             url: &entry.url,

@@ -372,6 +372,9 @@ async fn read(
                 Ok(mut page) => {
                     page._tree = tree;
                     page.pack(shared.packer.as_ref());
+                    if let Some(ahead) = shared.ahead.as_ref().filter(|_| with_text) {
+                        ahead.compare(&mut page);
+                    }
                     LeaseResult::Page(Box::new(page))
                 }
                 Err(why) => LeaseResult::Unread { why, bytes },

@@ -16,7 +16,7 @@ use super::commit::{Committer, place, round};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{Discarded, DiscardedOf};
+use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText};
 
 impl Committer {
     pub(super) fn keep(
@@ -27,6 +27,7 @@ impl Committer {
         location: Option<Location>,
     ) -> Result<()> {
         self.texts.insert(id, &page.evidence.basis.text);
+        self.store_text(page, id);
         let stored_at = location.as_ref().map(place).unwrap_or_default();
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
@@ -60,6 +61,26 @@ impl Committer {
         );
         self.sinks.keep(&Observed::of(page), id)?;
         self.observer.tell(&Event::Kept { page: Observed::of(page), id })
+    }
+
+    /// What has decided about a pair.
+    pub(super) const fn evidence(&self, compared: Option<&ComparedTexts>) -> Evidence {
+        match compared {
+            Some(_) => Evidence::Text,
+            None if self.policy.hamming_only => Evidence::Fingerprint,
+            None => Evidence::Sketch,
+        }
+    }
+
+    /// Stores the text that later pages are compared with.
+    fn store_text(&self, page: &PageWork, id: u64) {
+        if self.policy.hamming_only {
+            return;
+        }
+        let key = page.key.as_deref().unwrap_or(page.url.as_str());
+        let packed = page.packed_text.clone();
+        let packed = packed.unwrap_or_else(|| PackedText::of(page.compared.page()));
+        self.compared.insert(id, key.as_bytes(), packed, &page.compared);
     }
 
     /// Adds a page to the index, if there is one.
@@ -110,10 +131,13 @@ impl Committer {
         &mut self,
         page: &PageWork,
         id: u64,
-        best: &Neighbour,
+        (best, compared): (&Neighbour, Option<ComparedTexts>),
         time: String,
         location: Option<Location>,
     ) -> Result<()> {
+        if self.keeps_duplicates {
+            self.store_text(page, id);
+        }
         let of_url = self.url_of(best.id)?;
         let canonical = page
             .document
@@ -147,6 +171,8 @@ impl Committer {
             level: Some(best.level.name().to_owned()),
             table: best.table,
             recipe: Some(self.recipe.name().to_owned()),
+            evidence: Some(self.evidence(compared.as_ref())),
+            compared,
             key: page.key.clone(),
             title: page.document.title.clone(),
             language: page.document.language.to_owned(),
@@ -243,6 +269,8 @@ impl Committer {
                 level: None,
                 table: None,
                 recipe: None,
+                evidence: None,
+                compared: None,
                 key: None,
                 title: String::new(),
                 language: String::new(),

@@ -4,11 +4,13 @@
 
 mod admission;
 mod admit;
+mod ahead;
 mod amend;
 mod answer;
 mod backoff;
 mod check;
 mod commit;
+mod compare;
 mod config;
 mod context;
 mod control;

@@ -18,6 +18,7 @@ use hapax_fetch::Response;
 use hapax_warc::Packer;
 use url::Url;
 
+use crate::ahead::Ahead;
 use crate::commit::{Committer, Outcome, Parts};
 use crate::config::Config;
 use crate::error::Result;
@@ -128,8 +129,9 @@ impl Offline {
             ends: RunLimits::new(config, data.root(), &stats, None),
             readers: Readers::start(
                 crate::crawl::page_limits(config),
-                parts.recipe,
+                committer.recipe(),
                 committer.packer(),
+                committer.ahead(),
             ),
             data,
             committer,
@@ -199,8 +201,8 @@ impl Offline {
 
     fn decide(&mut self, (url, page): (Url, Result<PageWork, Unread>)) -> Result<()> {
         match page {
-            Ok(page) => {
-                if let Outcome::Known = self.committer.page(&page)? {
+            Ok(mut page) => {
+                if let Outcome::Known = self.committer.page(&mut page)? {
                     self.counts.known += 1;
                 }
                 self.committer.count_in_group();
@@ -219,8 +221,8 @@ impl Offline {
     ///
     /// # Errors
     /// The stores' and the observer's.
-    pub fn offer(&mut self, document: &StoredDocument) -> Result<Verdict> {
-        let outcome = self.committer.page(&document.work)?;
+    pub fn offer(&mut self, document: &mut StoredDocument) -> Result<Verdict> {
+        let outcome = self.committer.page(&mut document.work)?;
         self.committer.count_in_group();
         Ok(match outcome {
             Outcome::New => Verdict::Kept,
@@ -409,7 +411,7 @@ struct Readers {
 }
 
 impl Readers {
-    fn start(limits: Limits, recipe: Recipe, packer: Option<Packer>) -> Self {
+    fn start(limits: Limits, recipe: Recipe, packer: Option<Packer>, ahead: Option<Ahead>) -> Self {
         let (jobs, queue) = channel::<Job>();
         let queue = Arc::new(Mutex::new(queue));
         let large = Arc::new(Mutex::new(()));
@@ -418,12 +420,16 @@ impl Readers {
         let threads = (0..workers).filter_map(|number| {
             let (queue, large) = (Arc::clone(&queue), Arc::clone(&large));
             let (limits, packer) = (Arc::clone(&limits), Arc::clone(&packer));
+            let ahead = ahead.clone();
             let work = move || {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 while let Ok((page, result)) = next() {
                     let mut read = read(page, &limits, recipe, &large);
                     if let Ok(page) = &mut read {
                         page.pack(Option::as_ref(&packer));
+                        if let Some(ahead) = &ahead {
+                            ahead.compare(page);
+                        }
                     }
                     let _ = result.send(read);
                 }

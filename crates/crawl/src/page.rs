@@ -1,14 +1,18 @@
 //! A response on its way through extraction.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_data::SkipReason;
+use hapax_data::{PackedText, SkipReason};
 use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
+use hapax_page::comparison::{Compared, PageText};
 use hapax_page::{Evidence, Kind};
 use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
+
+use crate::compare::Findings;
 
 /// A page, read and fingerprinted, ready for the commit thread.
 #[derive(Debug)]
@@ -20,6 +24,11 @@ pub(crate) struct PageWork {
     pub(crate) document: Document,
     pub(crate) evidence: Evidence,
     pub(crate) time: SystemTime,
+    /// Its text, for comparisons, and the same compressed, if that was done ahead.
+    pub(crate) compared: Arc<Compared>,
+    pub(crate) packed_text: Option<PackedText>,
+    /// What was compared ahead.
+    pub(crate) findings: Findings,
     /// The response as it is archived.
     pub(crate) packed: Option<Packed>,
     /// The caller's id, where the caller brings one.
@@ -66,6 +75,7 @@ impl PageWork {
         recipe: Recipe,
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
+        let page_text = PageText::of(&document, &evidence.basis);
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
@@ -76,6 +86,9 @@ impl PageWork {
             document,
             evidence,
             time,
+            compared: Arc::new(Compared::new(page_text)),
+            packed_text: None,
+            findings: Findings::new(),
             packed: None,
             key: None,
             _tree: None,
@@ -89,6 +102,11 @@ impl PageWork {
             // Without it the archive does so itself, and says what is wrong.
             self.packed = packer.pack(&self.response).ok();
         }
+    }
+
+    /// Compresses the text that later pages are compared with.
+    pub(crate) fn pack_text(&mut self) {
+        self.packed_text = Some(PackedText::of(self.compared.page()));
     }
 
     /// The page as the dedup store sees it.

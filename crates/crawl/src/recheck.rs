@@ -101,7 +101,8 @@ fn replay(amend: &Amend, policy: Policy) -> Result<Vec<Rechecked>> {
             // What it is discarded for may have lost its place to a better one.
             let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
             let mut stays = false;
-            let matches = if pass == 0 { Vec::new() } else { matches_of_record(&tables, &record)? };
+            let matches =
+                if pass == 0 { Vec::new() } else { matches_of_record(&tables, &record, None)? };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
                 let Some(of) = amend.store().record(*id)? else { continue };

@@ -3,7 +3,7 @@
 //! Until 0.2 the digest of a page's text was a mix of 64-bit word hashes, for which collisions can be
 //! constructed. Records of before keep it and are compared by it, by nothing else.
 
-use hapax_dedup::{Document, Neighbour, Record, Store};
+use hapax_dedup::{Confirm, Document, Neighbour, Record, Store};
 use hapax_extract::Features;
 use serde::{Deserialize, Serialize};
 
@@ -45,16 +45,22 @@ pub enum Extent {
 }
 
 /// The documents that `document` duplicates, best first. `former` is its text's digest of before, for
-/// a store that has records with such digests.
+/// a store that has records with such digests. With `confirm` texts are compared, and of few matches only the first is
+/// looked for.
 pub fn matches(
     store: &Store,
     document: &Document<'_>,
     former: Option<[u8; 16]>,
     extent: Extent,
+    confirm: Option<&mut dyn Confirm>,
 ) -> Result<Vec<Neighbour>> {
-    let mut found = match extent {
-        Extent::Few => store.first_matches(document)?,
-        Extent::All => store.matches(document)?,
+    let mut found = match (extent, confirm) {
+        (Extent::Few, None) => store.first_matches(document)?,
+        (Extent::All, None) => store.matches(document)?,
+        (Extent::Few, Some(confirm)) => {
+            store.first_confirmed(document, confirm)?.into_iter().collect()
+        }
+        (Extent::All, Some(confirm)) => store.confirmed_matches(document, confirm)?,
     };
     let equal = match former {
         Some(former) if document.tokens > 0 => store.equal_by_former_digest(document, former)?,
@@ -69,13 +75,17 @@ pub fn matches(
 }
 
 /// The same for a document that is stored: by the digest that it has.
-pub fn matches_of_record(store: &Store, record: &Record) -> Result<Vec<Neighbour>> {
+pub fn matches_of_record(
+    store: &Store,
+    record: &Record,
+    confirm: Option<&mut dyn Confirm>,
+) -> Result<Vec<Neighbour>> {
     let document = record.document();
     if record.strong_digest {
-        return matches(store, &document, None, Extent::Few);
+        return matches(store, &document, None, Extent::Few, confirm);
     }
     let without = Document { digest: None, ..document };
-    matches(store, &without, record.digest, Extent::Few)
+    matches(store, &without, record.digest, Extent::Few, confirm)
 }
 
 /// Whether a record is of a text with these features.

@@ -10,13 +10,14 @@ use crate::files;
 
 /// What a data directory holds but for its lock. The settings come first: without them it is no
 /// crawl's any more. The store comes last: what is there without it is taken for damage.
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     "crawl.toml",
     "summary.json",
     "pages",
     "index",
     "frontier",
     "received",
+    "texts",
     "discarded.jsonl",
     "discarded.index",
     "skipped.jsonl",
@@ -130,6 +131,10 @@ impl DataDir {
     /// The dedup store.
     pub fn dedup(&self) -> PathBuf {
         self.root.join("dedup")
+    }
+    /// The texts that later pages are compared with.
+    pub fn texts(&self) -> PathBuf {
+        self.root.join("texts")
     }
     /// The frontier.
     pub fn frontier(&self) -> PathBuf {

@@ -50,6 +50,12 @@ pub struct Discarded {
     pub host: String,
     /// Size of the page's body in bytes.
     pub bytes: u64,
+    /// What decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// What the comparison of the two texts found, if they were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<ComparedTexts>,
     /// Sentences in both pages.
     #[serde(default)]
     pub shared: Vec<String>,
@@ -64,6 +70,31 @@ pub struct Discarded {
     pub warc: Option<String>,
 }
 
+/// What decided about a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Evidence {
+    /// The two texts were compared.
+    Text,
+    /// The sketches alone: the other text was not at hand, or others were more similar.
+    Sketch,
+    /// The fingerprints alone, by the policy that was asked for.
+    Fingerprint,
+}
+
+/// What the comparison of two texts found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ComparedTexts {
+    /// Why the pages are one: `equal-text`, `volatile` or `little-differs`.
+    pub reason: String,
+    /// Jaccard similarity of the words.
+    pub jaccard: f64,
+    /// The share of each page that is its own: of this page, of the kept one.
+    pub own: [f64; 2],
+    /// What differs, in words.
+    pub differs: Vec<String>,
+}
+
 impl Discarded {
     /// Returns why it was discarded, in words for a person.
     pub fn reason(&self) -> String {
@@ -73,6 +104,14 @@ impl Discarded {
                 .map_or(String::new(), |t| format!(" (at least {t} was asked for)"));
             format!(", similarity {similarity:.2}{asked}")
         });
+        let compared = self.compared.as_ref().map_or(String::new(), |compared| {
+            format!("; compared: {}", compared.differs.join("; "))
+        });
+        format!("{}{compared}", self.proposal(&similarity))
+    }
+
+    /// What proposed the pair, in words.
+    fn proposal(&self, similarity: &str) -> String {
         match (self.kind, self.level.as_deref()) {
             (DuplicateKind::Alias, _) => "it only leads to the other page".to_owned(),
             (DuplicateKind::Canonical, _) => {

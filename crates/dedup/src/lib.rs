@@ -41,6 +41,7 @@ store.commit(b"")?; // durable when it returns
 )]
 
 mod cluster;
+mod confirm;
 mod dir;
 mod error;
 mod fingerprint;
@@ -65,6 +66,7 @@ pub use cluster::{
     BatchOptions, Clusters, Found, Pair, Progress, Sorted, Sorter, Source, Spool, find_all,
     find_clusters, find_each,
 };
+pub use confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
 pub use dir::{Contents, Directory, FsDirectory, Guard, MemDirectory, Output};
 pub use error::{Error, Result};
 pub use fingerprint::{Fingerprint, ParseFingerprintError};

@@ -125,6 +125,9 @@ pub struct Policy {
     pub similarity_name: f64,
     /// Smallest similarity for longer ones. 64 samples read a true similarity of .89 as 1 now and then. Default 2.
     pub similarity_name_long: f64,
+    /// From this estimated similarity on a document that a band of the sketch proposes is compared by its text, where
+    /// the caller has the texts ([`Confirm`](crate::Confirm)). Default .2.
+    pub similarity_compared: f64,
     /// The papers' decision: equal text or Hamming distance alone. Default off.
     pub hamming_only: bool,
 }
@@ -146,6 +149,7 @@ impl Default for Policy {
             name_tokens: 400,
             similarity_name: 2.0,
             similarity_name_long: ONLY_EQUAL,
+            similarity_compared: 0.2,
             hamming_only: false,
         }
     }
@@ -206,6 +210,7 @@ impl Policy {
             ("similarity_short", self.similarity_short, 1.0),
             ("similarity_little", self.similarity_little, 1.0),
             ("similarity_template", self.similarity_template, 1.0),
+            ("similarity_compared", self.similarity_compared, 1.0),
             ("similarity_name", self.similarity_name, ONLY_EQUAL),
             ("similarity_name_long", self.similarity_name_long, ONLY_EQUAL),
         ];
@@ -281,10 +286,7 @@ impl Policy {
         a: Side<'_>,
         b: Side<'_>,
     ) -> Option<(Option<f64>, Option<f64>)> {
-        let similarity = match (a.sketch, b.sketch) {
-            (Some(a), Some(b)) => Some(a.similarity(b)),
-            _ => None,
-        };
+        let similarity = similarity_of(a, b);
         if level == Level::Text {
             // Under the papers' policy nothing but text and distance is looked at.
             let numbers = a.site == b.site && a.numbers.conflict(&b.numbers);
@@ -307,9 +309,29 @@ impl Policy {
         }
     }
 
-    /// The stored document `id` with its evidence, if it is [confirmed](Self::confirm) that another one
-    /// duplicates it: `found` is the level that proposed it, and the table. Of both, fingerprints and sides,
-    /// the second is the stored document's.
+    /// Returns the evidence that one document duplicates the stored document `id`, and whether it is
+    /// [confirmed](Self::confirm). `found` is the level that proposed it, and the table. Of both, fingerprints and
+    /// sides, the second is the stored document's.
+    pub fn weigh(
+        &self,
+        id: DocId,
+        found: (Level, Option<usize>),
+        fingerprints: [Fingerprint; 2],
+        sides: [Side<'_>; 2],
+    ) -> (Neighbour, bool) {
+        let (level, table) = found;
+        let [offered, fingerprint] = fingerprints;
+        let [one, other] = sides;
+        let distance = offered.distance(fingerprint);
+        let confirmed = self.confirm(level, distance, one, other);
+        let (similarity, similarity_threshold) =
+            confirmed.unwrap_or_else(|| (similarity_of(one, other), None));
+        let neighbour =
+            Neighbour { id, fingerprint, distance, similarity, similarity_threshold, level, table };
+        (neighbour, confirmed.is_some())
+    }
+
+    /// The neighbour of [`weigh`](Self::weigh), if it is confirmed.
     pub fn neighbour(
         &self,
         id: DocId,
@@ -317,21 +339,19 @@ impl Policy {
         fingerprints: [Fingerprint; 2],
         sides: [Side<'_>; 2],
     ) -> Option<Neighbour> {
-        let (level, table) = found;
-        let [offered, fingerprint] = fingerprints;
-        let [one, other] = sides;
-        let distance = offered.distance(fingerprint);
-        let (similarity, similarity_threshold) = self.confirm(level, distance, one, other)?;
-        Some(Neighbour {
-            id,
-            fingerprint,
-            distance,
-            similarity,
-            similarity_threshold,
-            level,
-            table,
-        })
+        let (neighbour, confirmed) = self.weigh(id, found, fingerprints, sides);
+        confirmed.then_some(neighbour)
     }
+
+    /// Returns whether a proposed document is similar enough that its text is worth a comparison.
+    pub fn is_in_doubt(&self, proposed: &Neighbour) -> bool {
+        proposed.level != Level::Sketch
+            || proposed.similarity.is_some_and(|value| value >= self.similarity_compared)
+    }
+}
+
+fn similarity_of(a: Side<'_>, b: Side<'_>) -> Option<f64> {
+    Some(a.sketch?.similarity(b.sketch?))
 }
 
 /// The hash of a name for [`Side::names`], of the hashes of all of it and of it with every number as one

@@ -16,3 +16,10 @@ pub struct Side<'a> {
     /// The numbers in its text.
     pub numbers: Numbers,
 }
+
+impl Side<'_> {
+    /// Returns whether both have a name in common.
+    pub(crate) fn shares_name(&self, other: &Self) -> bool {
+        self.names.iter().any(|name| *name != 0 && other.names.contains(name))
+    }
+}

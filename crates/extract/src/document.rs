@@ -3,7 +3,7 @@ use url::Url;
 use crate::charset::CharsetSource;
 use crate::numbers::numbers_of_cell;
 use crate::parse::Truncation;
-use crate::tokens::{Features, features};
+use crate::tokens::{Features, Shingles, features_by};
 use crate::votes::Reason;
 
 /// A run of text between two block-level tags.
@@ -112,19 +112,29 @@ pub struct Basis {
 impl Document {
     /// What the page is compared by; `hash` hashes the features.
     pub fn basis(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
+        self.basis_of(Shingles::default(), hash)
+    }
+
+    /// The same with these shingles.
+    pub(crate) fn basis_of(
+        &self,
+        shingles: Shingles,
+        hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
+    ) -> Basis {
+        let features = |text: &str| features_by(text, self.language, shingles, hash);
         // Pages made from one template may differ in their heading alone.
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
             self.text.clone()
         } else {
             format!("{}\n{}", self.own_heading(), self.text)
         };
-        let mut own = features(&text, self.language, hash);
+        let mut own = features(&text);
         if own.tokens >= LITTLE_TEXT {
             own.numbers.extend(self.numbers_of_cells(hash));
             return Basis { text, little: false, features: own };
         }
         let text = format!("{}\n{}", self.title, self.visible());
-        let mut all = features(&text, self.language, hash);
+        let mut all = features(&text);
         // Few tokens tell the decision that this is a template; without a name nothing tells two
         // pages of it apart, so there are no shingles either.
         if self.title.is_empty() && self.heading.is_empty() {

@@ -123,8 +123,8 @@ pub(crate) const fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
 }
 
-/// Whether `c` belongs to a script written without spaces: Han, kana.
-pub(crate) fn is_cjk(c: char) -> bool {
+/// Returns whether a character belongs to a script written without spaces: Han, kana.
+pub fn is_cjk(c: char) -> bool {
     is_han(c) || is_kana(c)
 }
 

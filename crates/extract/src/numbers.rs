@@ -161,6 +161,11 @@ const REFERENCES: &[&str] = &[
     "раздел",
 ];
 
+/// Returns whether a word, in lower case, is followed by the number of a section, figure or the like.
+pub fn is_referring(word: &str) -> bool {
+    REFERENCES.contains(&word)
+}
+
 /// Returns whether `text[start..end]` numbers a section or chapter: at the beginning of its line with a dot behind it
 /// and a word, or behind a word such as "section".
 fn is_reference(text: &str, start: usize, end: usize) -> bool {
@@ -175,7 +180,7 @@ fn is_reference(text: &str, start: usize, end: usize) -> bool {
     }
     let before = before.trim_end_matches([' ', '\u{a0}', '.']);
     let last = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
-    last.len() <= MAX_COUNTING && REFERENCES.contains(&last.to_lowercase().as_str())
+    last.len() <= MAX_COUNTING && is_referring(&last.to_lowercase())
 }
 
 /// Bytes of the longest word of counting.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use crate::frequency::ONCE;
 use crate::lang::{is_han, stopwords};
-use crate::tokens::{MAX_TOKENS, RECIPE, for_each_token};
+use crate::tokens::{MAX_TOKENS, RECIPE, Shingles, for_each_token};
 use crate::{Basis, Document};
 
 /// What becomes of a bit whose votes are equal.
@@ -17,9 +17,16 @@ pub enum Tie {
     One,
 }
 
-/// A versioned way from a page to weighted features. Fingerprints of two recipes never compare.
+/// A versioned way from a page to weighted features. Fingerprints and sketches of two recipes never compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Recipe {
+pub struct Recipe {
+    kind: Kind,
+    shingles: Shingles,
+}
+
+/// What fingerprints are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
     /// Stemmed content words, weighted by how often they occur ([`Features::weighted`](crate::Features::weighted)).
     /// The default: best at distance 3.
     #[default]
@@ -49,40 +56,67 @@ const IMAGE: u32 = 3 * ONCE;
 const VALUE: u32 = 4;
 
 impl Recipe {
-    /// All of them, the default first.
-    pub const ALL: [Self; 7] = [
-        Self::ContentWords,
-        Self::SegmentedWords,
-        Self::StopwordShingles,
-        Self::TokenWindow,
-        Self::CharacterNgrams,
-        Self::Characters,
-        Self::WordsAndImages,
-    ];
+    /// All of them in their newest version, the default first.
+    pub const ALL: [Self; 7] = Self::all(Shingles::Stopwords);
+    /// All of them in the version before, in which data directories may have been made.
+    pub const FORMER: [Self; 7] = Self::all(Shingles::StopwordsAndNumbers);
+
+    const fn all(shingles: Shingles) -> [Self; 7] {
+        [
+            Self { kind: Kind::ContentWords, shingles },
+            Self { kind: Kind::SegmentedWords, shingles },
+            Self { kind: Kind::StopwordShingles, shingles },
+            Self { kind: Kind::TokenWindow, shingles },
+            Self { kind: Kind::CharacterNgrams, shingles },
+            Self { kind: Kind::Characters, shingles },
+            Self { kind: Kind::WordsAndImages, shingles },
+        ]
+    }
 
     /// The name that is stored with fingerprints.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ContentWords => RECIPE,
-            Self::SegmentedWords => "segmented-words-fnv1-utf16-4",
-            Self::StopwordShingles => "stopword-shingles-4",
-            Self::TokenWindow => "token-window-4-4",
-            Self::CharacterNgrams => "character-4-grams-4",
-            Self::Characters => "characters-and-values-4",
-            Self::WordsAndImages => "content-words-images-4",
+        match (self.kind, self.shingles) {
+            (Kind::ContentWords, Shingles::Stopwords) => RECIPE,
+            (Kind::SegmentedWords, Shingles::Stopwords) => "segmented-words-fnv1-utf16-5",
+            (Kind::StopwordShingles, Shingles::Stopwords) => "stopword-shingles-5",
+            (Kind::TokenWindow, Shingles::Stopwords) => "token-window-4-5",
+            (Kind::CharacterNgrams, Shingles::Stopwords) => "character-4-grams-5",
+            (Kind::Characters, Shingles::Stopwords) => "characters-and-values-5",
+            (Kind::WordsAndImages, Shingles::Stopwords) => "content-words-images-5",
+            (Kind::ContentWords, Shingles::StopwordsAndNumbers) => "content-words-tf-4",
+            (Kind::SegmentedWords, Shingles::StopwordsAndNumbers) => "segmented-words-fnv1-utf16-4",
+            (Kind::StopwordShingles, Shingles::StopwordsAndNumbers) => "stopword-shingles-4",
+            (Kind::TokenWindow, Shingles::StopwordsAndNumbers) => "token-window-4-4",
+            (Kind::CharacterNgrams, Shingles::StopwordsAndNumbers) => "character-4-grams-4",
+            (Kind::Characters, Shingles::StopwordsAndNumbers) => "characters-and-values-4",
+            (Kind::WordsAndImages, Shingles::StopwordsAndNumbers) => "content-words-images-4",
         }
     }
 
-    /// The recipe of that name, with or without its version.
+    /// The version before of the same recipe; `None` if it is that one.
+    pub fn former(self) -> Option<Self> {
+        (self.shingles == Shingles::Stopwords)
+            .then_some(Self { shingles: Shingles::StopwordsAndNumbers, ..self })
+    }
+
+    /// What a page is compared by; `hash` hashes the features.
+    pub fn basis(self, document: &Document, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
+        document.basis_of(self.shingles, hash)
+    }
+
+    /// The recipe of that name, with or without its version; of the version before with it.
     pub fn parse(name: &str) -> Option<Self> {
         let plain = |recipe: &Self| recipe.name().rsplit_once('-').map(|(plain, _)| plain);
-        Self::ALL.into_iter().find(|recipe| recipe.name() == name || plain(recipe) == Some(name))
+        let newest = |recipe: &Self| recipe.name() == name || plain(recipe) == Some(name);
+        let former = |recipe: &Self| recipe.name() == name;
+        let found = Self::ALL.into_iter().find(newest);
+        found.or_else(|| Self::FORMER.into_iter().find(former))
     }
 
     /// What becomes of ties.
     pub const fn tie(self) -> Tie {
-        match self {
-            Self::SegmentedWords => Tie::One,
+        match self.kind {
+            Kind::SegmentedWords => Tie::One,
             _ => Tie::Zero,
         }
     }
@@ -105,10 +139,10 @@ impl Recipe {
                 all.push((feature, weight));
             }
         };
-        match self {
-            Self::ContentWords => return basis.features.weighted().collect(),
-            Self::SegmentedWords => for_each_token(text, |word| add(fnv1_utf16(word), 1)),
-            Self::StopwordShingles => {
+        match self.kind {
+            Kind::ContentWords => return basis.features.weighted().collect(),
+            Kind::SegmentedWords => for_each_token(text, |word| add(fnv1_utf16(word), 1)),
+            Kind::StopwordShingles => {
                 let none = Default::default();
                 let list = stopwords(document.language).unwrap_or(&none);
                 let held = |words: &[String]| {
@@ -127,12 +161,12 @@ impl Recipe {
                     });
                 }
             }
-            Self::TokenWindow => {
+            Kind::TokenWindow => {
                 windows(text, 4, true, |words| add(hash(words.join(" ").as_bytes()), 1));
             }
-            Self::CharacterNgrams => four_characters(text, |gram| add(hash(gram.as_bytes()), 1)),
-            Self::Characters => return characters(text, document, hash),
-            Self::WordsAndImages => {
+            Kind::CharacterNgrams => four_characters(text, |gram| add(hash(gram.as_bytes()), 1)),
+            Kind::Characters => return characters(text, document, hash),
+            Kind::WordsAndImages => {
                 let mut all: Vec<(u64, u32)> = basis.features.weighted().collect();
                 all.extend(images(document, hash));
                 return all;
@@ -240,7 +274,8 @@ mod tests {
         bytes.iter().fold(7, |h, b| h.wrapping_mul(0x100_0000_01b3) ^ u64::from(*b))
     }
 
-    fn features(recipe: Recipe, html: &str) -> Vec<(u64, u32)> {
+    fn features(kind: Kind, html: &str) -> Vec<(u64, u32)> {
+        let recipe = Recipe { kind, ..Recipe::default() };
         let base = url::Url::parse("http://a.example/").unwrap();
         let document = extract(&base, None, html.as_bytes(), &Limits::default());
         let basis = document.basis(hash);
@@ -255,29 +290,31 @@ mod tests {
     fn names_are_unique_and_found_again() {
         let names: HashSet<&str> = Recipe::ALL.iter().map(|recipe| recipe.name()).collect();
         assert_eq!(names.len(), Recipe::ALL.len());
-        for recipe in Recipe::ALL {
+        for recipe in Recipe::ALL.into_iter().chain(Recipe::FORMER) {
             assert_eq!(Recipe::parse(recipe.name()), Some(recipe));
         }
-        assert_eq!(Recipe::parse("token-window-4"), Some(Recipe::TokenWindow));
+        let window = Recipe { kind: Kind::TokenWindow, ..Recipe::default() };
+        assert_eq!(Recipe::parse("token-window-4"), Some(window));
+        assert_eq!(Recipe::parse("token-window-4-4"), window.former());
         assert_eq!(Recipe::parse("nothing"), None);
     }
 
     #[test]
     fn each_recipe_takes_what_it_says() {
-        let words = features(Recipe::ContentWords, PAGE).len();
-        let images = features(Recipe::WordsAndImages, PAGE);
+        let words = features(Kind::ContentWords, PAGE).len();
+        let images = features(Kind::WordsAndImages, PAGE);
         assert_eq!(images.len(), words + 2);
         assert!(images.contains(&(hash(b"image /flood.jpg"), IMAGE)), "without its query");
         assert!(images.contains(&(hash(b"alt the flooded village"), IMAGE)));
-        let shingles = features(Recipe::StopwordShingles, PAGE);
+        let shingles = features(Kind::StopwordShingles, PAGE);
         assert!(shingles.contains(&(hash(b"title river"), TITLE)));
         assert!(shingles.contains(&(hash(b"river rose in"), 1)));
-        let window = features(Recipe::TokenWindow, PAGE);
+        let window = features(Kind::TokenWindow, PAGE);
         assert!(window.contains(&(hash(b"river rose in the"), 1)));
-        assert!(features(Recipe::CharacterNgrams, PAGE).contains(&(hash(b"vill"), 1)));
-        assert!(features(Recipe::SegmentedWords, PAGE).contains(&(fnv1_utf16("the"), 1)));
+        assert!(features(Kind::CharacterNgrams, PAGE).contains(&(hash(b"vill"), 1)));
+        assert!(features(Kind::SegmentedWords, PAGE).contains(&(fnv1_utf16("the"), 1)));
         let zh = "<p>今天天气很好，我们在公园里散步，看见许多人也在那里休息，天气真的很好。</p>";
-        let characters = features(Recipe::Characters, zh);
+        let characters = features(Kind::Characters, zh);
         assert!(characters.contains(&(hash(&u32::from('天').to_le_bytes()), 3)));
         assert!(characters.contains(&(hash(b"language=zh"), VALUE)));
     }

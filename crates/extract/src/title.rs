@@ -94,11 +94,16 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
+/// Returns a heading or title without the number of its section and without words of a version for printers or phones.
+pub fn plain_name(text: &str) -> &str {
+    without_version(without_section(text))
+}
+
 /// A name's tokens, hashed, and those with 0 for each run of digits: spacing, case, punctuation, the number of a
 /// section and words of a version for printers do not matter.
 fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
     let (mut tokens, mut masked) = (String::new(), String::new());
-    for_each_token(without_version(without_section(text)), |token| {
+    for_each_token(plain_name(text), |token| {
         tokens.push_str(token);
         tokens.push(' ');
         // `1,000` is one number and two tokens.

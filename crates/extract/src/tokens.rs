@@ -11,19 +11,28 @@ use crate::frequency::weights;
 use crate::lang::{is_cjk, is_katakana, is_unspaced};
 use crate::numbers::numbers_of;
 use crate::traditional::simplified;
-use crate::words::{Cutter, Words};
+use crate::words::{Anchor, Cutter, Words};
 
 /// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
 /// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
-pub const RECIPE: &str = "content-words-tf-4";
+pub const RECIPE: &str = "content-words-tf-5";
+
+/// Which shingles of three words are in a sketch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Shingles {
+    /// Those with a stopword; all of them where stopwords are few or the language has no list.
+    #[default]
+    Stopwords,
+    /// Of recipes of version 4: those with a stopword or a number; all of them where these are fewer than twelve.
+    StopwordsAndNumbers,
+}
 
 /// A text's features, as hashes by the caller's hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
     /// Stemmed content words, each with how often it occurs, in the order of their first occurrence.
     pub words: Vec<(u64, u32)>,
-    /// Shingles of three tokens that carry a stopword or a number; all shingles of a text that has
-    /// few of those. For similarity.
+    /// Shingles of three tokens, for similarity: those that carry a stopword, or all of them where stopwords are few.
     pub shingles: Vec<u64>,
     /// Digest of the whole token sequence: the first 128 bits of SHA-256 over the bytes of the folded
     /// tokens, each followed by the byte `0xFF`, which no UTF-8 holds. Equal for texts of the same
@@ -75,8 +84,10 @@ pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
     words
 }
 
-/// With fewer anchored shingles than this, all shingles count.
+/// With fewer shingles that carry a stopword or a number, all shingles of a recipe of version 4 count.
 const MIN_ANCHORED: usize = 12;
+/// With a smaller share of stopwords among the tokens all shingles count: a list of goods has few in any language.
+const MIN_STOPWORDS: f64 = 0.2;
 
 /// Cuts a text into folded tokens and hashes its features. `hash` must depend on its bytes alone: if
 /// it captures nothing, what it said of a word is remembered from text to text, by thread.
@@ -86,6 +97,16 @@ const MIN_ANCHORED: usize = 12;
 pub fn features(
     text: &str,
     language: &str,
+    hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
+) -> Features {
+    features_by(text, language, Shingles::default(), hash)
+}
+
+/// The same with the shingles of a recipe.
+pub(crate) fn features_by(
+    text: &str,
+    language: &str,
+    rule: Shingles,
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
     let Read { plain, anchors, words, tokens, digest, former_digest } = read(text, language, hash);
@@ -105,12 +126,23 @@ pub fn features(
         }
         hash(&bytes)
     };
+    let is_anchor = |anchor: &Anchor| match rule {
+        Shingles::Stopwords => *anchor == Anchor::Stopword,
+        Shingles::StopwordsAndNumbers => *anchor != Anchor::None,
+    };
     let anchored = plain.windows(3).zip(anchors.windows(3));
     let mut shingles: Vec<u64> = anchored
-        .filter(|(_, anchors)| anchors.contains(&true))
+        .filter(|(_, anchors)| anchors.iter().any(is_anchor))
         .map(|(window, _)| combine(window))
         .collect();
-    if shingles.len() < MIN_ANCHORED {
+    let few = match rule {
+        Shingles::Stopwords => {
+            let stopwords = anchors.iter().filter(|anchor| is_anchor(anchor)).count();
+            (stopwords as f64) < MIN_STOPWORDS * anchors.len() as f64
+        }
+        Shingles::StopwordsAndNumbers => shingles.len() < MIN_ANCHORED,
+    };
+    if few {
         shingles = plain.windows(3.min(plain.len().max(1))).map(combine).collect();
     }
     let any = !plain.is_empty();
@@ -131,7 +163,7 @@ const NO_LANGUAGE: &str = "";
 /// The tokens of a text, hashed.
 struct Read {
     plain: Vec<u64>,
-    anchors: Vec<bool>,
+    anchors: Vec<Anchor>,
     words: Vec<(u64, u32)>,
     /// How many of them are content.
     tokens: u32,

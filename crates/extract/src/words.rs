@@ -43,8 +43,15 @@ pub(crate) struct Word {
     pub(crate) plain: u64,
     /// Its stem; `None` for a stopword.
     pub(crate) content: Option<Stem>,
-    /// A stopword or a number.
-    pub(crate) anchor: bool,
+    pub(crate) anchor: Anchor,
+}
+
+/// Whether the shingles with a token say what kind of text it is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    None,
+    Stopword,
+    Number,
 }
 
 /// Where the stem of a content word is counted.
@@ -202,7 +209,12 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
             stem => (self.hash)(stem.as_bytes()),
         });
         let content = stem.map(|hash| self.memory.stems.place(hash));
-        Word { plain, content, anchor: function || number }
+        let anchor = match (function, number) {
+            (true, _) => Anchor::Stopword,
+            (false, true) => Anchor::Number,
+            (false, false) => Anchor::None,
+        };
+        Word { plain, content, anchor }
     }
 
     /// Hashes of a text's stems, each with how often it is there, in the order of their first
@@ -231,7 +243,7 @@ mod tests {
         fn ask<H: Fn(&[u8]) -> u64 + 'static>(
             mut words: Words<'_, H>,
             token: &str,
-        ) -> (u64, Option<u64>, bool) {
+        ) -> (u64, Option<u64>, Anchor) {
             let word = words.get(token);
             let stem = words.finish(word.content.as_slice()).first().map(|(hash, _)| *hash);
             (word.plain, stem, word.anchor)
@@ -241,12 +253,12 @@ mod tests {
             None => ask(Words::new(language, length), token),
         };
         for _ in 0..2 {
-            assert_eq!(read("en", None, "the"), (3, None, true));
-            assert_eq!(read("en", None, "houses"), (6, Some(4), false));
-            assert_eq!(read("xx", None, "the"), (3, Some(3), false));
-            assert_eq!(read("en", Some(100), "the"), (103, None, true));
-            assert_eq!(read("en", Some(200), "houses"), (206, Some(204), false));
-            assert_eq!(read("en", None, "42nd"), (4, Some(4), true));
+            assert_eq!(read("en", None, "the"), (3, None, Anchor::Stopword));
+            assert_eq!(read("en", None, "houses"), (6, Some(4), Anchor::None));
+            assert_eq!(read("xx", None, "the"), (3, Some(3), Anchor::None));
+            assert_eq!(read("en", Some(100), "the"), (103, None, Anchor::Stopword));
+            assert_eq!(read("en", Some(200), "houses"), (206, Some(204), Anchor::None));
+            assert_eq!(read("en", None, "42nd"), (4, Some(4), Anchor::Number));
         }
     }
 

@@ -29,7 +29,7 @@ impl Evidence {
     /// # Complexity
     /// Linear in the text.
     pub fn of(document: &Document, recipe: Recipe) -> Self {
-        let basis = document.basis(|bytes| HASH.hash(bytes));
+        let basis = recipe.basis(document, |bytes| HASH.hash(bytes));
         let fingerprint = fingerprint(document, &basis, recipe);
         let sketch = Sketch::from_hashes(basis.features.shingles.iter().copied());
         let numbers = Numbers::from_hashes(basis.features.numbers.iter().copied());

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 pub mod difference;
 mod evidence;
 mod examples;

@@ -88,6 +88,7 @@ impl Committer {
 
     /// Steps 3 and 4: index and sinks, then the dedup store.
     fn commit_pages(&mut self, mut position: PagePosition) -> Result<()> {
+        self.compared.commit()?;
         if let Some(index) = &mut self.search.index {
             index.commit()?;
         }
@@ -153,7 +154,9 @@ impl Committer {
     pub(crate) fn close(mut self) -> Result<()> {
         self.search.index.map_or(Ok(()), Index::close)?;
         self.cache.at_close(|| self.store.cache_was_set_aside());
-        self.store.close()?;
+        if let Some(store) = std::sync::Arc::into_inner(self.store) {
+            store.close()?;
+        }
         Ok(())
     }
 }

@@ -11,7 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
-use hapax_data::{Digests, Extent, LogCounts, Rows, SkipReason, Skipped, TextCache, url_of_key};
+use hapax_data::{
+    ComparedTexts, Digests, Extent, LogCounts, Rows, SkipReason, Skipped, TextCache, TextStore,
+    url_of_key,
+};
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
 use hapax_frontier::{End, Frontier, Lease};
@@ -20,6 +23,8 @@ use hapax_warc::{Location, Packer, WarcOptions, format_time};
 
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use crate::admission::Refusal;
+use crate::ahead::Ahead;
+use crate::compare::{Comparison, Findings};
 use crate::error::Result;
 use crate::event::{Event, Observer};
 use crate::page::PageWork;
@@ -55,7 +60,7 @@ pub(super) const HOST_PAGES: &str = "pages";
 pub(crate) struct Committer {
     pub(crate) observer: Observer,
     pub(crate) sinks: Sinks,
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
     pub(super) search: Search,
     pub(super) warc: Warc,
     pub(super) logs: Logs,
@@ -67,6 +72,8 @@ pub(crate) struct Committer {
     pub(super) received: Option<Arc<Received>>,
     pub(super) stats: Arc<Stats>,
     pub(super) texts: TextCache,
+    /// What kept pages are compared by.
+    pub(super) compared: Arc<TextStore>,
     /// Kept pages that name another address as their own, where no frontier remembers it.
     pub(super) named: BTreeMap<u64, String>,
     pub(super) run: Run,
@@ -77,6 +84,8 @@ pub(crate) struct Committer {
     pub(super) digests: Digests,
     pub(super) policy: hapax_dedup::Policy,
     pub(super) recipe: Recipe,
+    /// Later pages are compared with discarded ones too.
+    pub(super) keeps_duplicates: bool,
     group: Group,
     cache: CacheNotice,
 }
@@ -107,13 +116,22 @@ impl Committer {
         self.warc.writer.as_ref().map(|_| Packer::new(WarcOptions::default().level))
     }
 
+    /// What workers need to compare pages ahead; `None` where nothing is compared.
+    pub(crate) fn ahead(&self) -> Option<Ahead> {
+        let compares = !self.policy.hamming_only && self.shared.is_none();
+        let (store, texts) = (Arc::clone(&self.store), Arc::clone(&self.compared));
+        compares.then_some(Ahead { store, texts })
+    }
+
     /// The dedup store.
     pub(crate) fn store(&self) -> &Store {
         &self.store
     }
 
     /// Decides about a page, and indexes or logs it.
-    pub(crate) fn page(&mut self, page: &PageWork) -> Result<Outcome> {
+    pub(crate) fn page(&mut self, page: &mut PageWork) -> Result<Outcome> {
+        let findings = std::mem::take(&mut page.findings);
+        let page = &*page;
         let url = page.url.as_str();
         let key = page.key.as_deref().unwrap_or(url);
         if let Some(known) = self.store.id_of(key.as_bytes())? {
@@ -136,14 +154,13 @@ impl Committer {
             return Ok(Outcome::Known);
         }
         let document = page.stored(key.as_bytes());
+        let mut compared = None;
         let best = match self.ask_all(&document)? {
-            None => match self.logs.decisions.has_distinct(url) {
-                false => self.matches(page, &document, Extent::Few)?.into_iter().next(),
-                true => {
-                    let all = self.matches(page, &document, Extent::All)?;
-                    self.first_alike(url, all.into_iter())?
-                }
-            },
+            None => {
+                let best;
+                (best, compared) = self.best(page, &document, findings)?;
+                best
+            }
             Some(Told::New) => None,
             Some(Told::Duplicate(of)) => Some(of),
             Some(Told::Taken) => {
@@ -171,7 +188,7 @@ impl Committer {
             Some(best) => {
                 let id = self.store.insert(&document, Some(best.id))?;
                 let location = self.archive(page, id, Some(&best))?;
-                self.discard(page, id, &best, time, location)?;
+                self.discard(page, id, (&best, compared), time, location)?;
                 Outcome::Duplicate(best)
             }
         };
@@ -193,6 +210,25 @@ impl Committer {
         Ok(outcome)
     }
 
+    /// The stored document that a page duplicates, and what the comparison of the two texts says.
+    fn best(
+        &self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        known: Findings,
+    ) -> Result<(Option<Neighbour>, Option<ComparedTexts>)> {
+        let url = page.url.as_str();
+        let mut comparison = Comparison::new(&self.compared, &page.compared, known);
+        let best = if self.logs.decisions.has_distinct(url) {
+            let all = self.matches_by(page, document, Extent::All, &mut comparison)?;
+            self.first_alike(url, all.into_iter())?
+        } else {
+            self.matches_by(page, document, Extent::Few, &mut comparison)?.into_iter().next()
+        };
+        let compared = best.and_then(|best| comparison.take(best.id));
+        Ok((best, compared))
+    }
+
     /// The stored documents that a page duplicates, best first.
     pub(crate) fn matches(
         &self,
@@ -200,9 +236,20 @@ impl Committer {
         document: &hapax_dedup::Document<'_>,
         extent: Extent,
     ) -> Result<Vec<Neighbour>> {
+        let mut comparison = Comparison::new(&self.compared, &page.compared, Findings::new());
+        self.matches_by(page, document, extent, &mut comparison)
+    }
+
+    fn matches_by(
+        &self,
+        page: &PageWork,
+        document: &hapax_dedup::Document<'_>,
+        extent: Extent,
+        comparison: &mut Comparison<'_>,
+    ) -> Result<Vec<Neighbour>> {
         let former = page.evidence.basis.features.former_digest;
         let former = former.filter(|_| self.digests.has_former());
-        Ok(hapax_data::matches(&self.store, document, former, extent)?)
+        Ok(hapax_data::matches(&self.store, document, former, extent, Some(comparison))?)
     }
 
     /// Which digests the store's records have.

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use hapax_data::{
-    Committed, DataDir, Decisions, Log, PagePosition, SkipPosition, TextCache, digests_of,
-    read_position,
+    Committed, DataDir, Decisions, Log, PagePosition, SkipPosition, TextCache, TextStore,
+    digests_of, read_position,
 };
 use hapax_dedup::{Options, Store};
 use hapax_extract::{Recipe, jieba};
@@ -37,7 +37,7 @@ impl Committer {
         stats: Arc<Stats>,
     ) -> Result<Self> {
         intact::has_store(data)?;
-        let store = open_store(data, parts)?;
+        let (store, recipe) = open_store(data, parts)?;
         let pages: PagePosition = read_position(&store.payload())?;
         let digests = digests_of(&store.payload())?;
         let skips: SkipPosition = match &frontier {
@@ -55,7 +55,7 @@ impl Committer {
         let committer = Self {
             observer: Observer::default(),
             sinks: Sinks::default(),
-            store,
+            store: Arc::new(store),
             search,
             warc,
             logs,
@@ -65,6 +65,7 @@ impl Committer {
             received: None,
             stats,
             texts: TextCache::default(),
+            compared: Arc::new(TextStore::open(&data.texts())?),
             named: BTreeMap::new(),
             run: Run {
                 moved_seeds: skips.moved_seeds,
@@ -84,7 +85,8 @@ impl Committer {
             hosts: pages.hosts,
             digests,
             policy: parts.policy,
-            recipe: parts.recipe,
+            recipe,
+            keeps_duplicates: parts.keep_duplicates,
             group: Group::new(),
             cache: CacheNotice::default(),
         };
@@ -106,10 +108,31 @@ impl Committer {
     }
 }
 
-fn open_store(data: &DataDir, parts: &Parts) -> Result<Store> {
+/// The store, and the recipe that made it: the one that is asked for, or its version before.
+fn open_store(data: &DataDir, parts: &Parts) -> Result<(Store, Recipe)> {
+    let made = |recipe: Recipe| move |store| (store, recipe);
+    match open_store_by(data, parts, parts.recipe) {
+        Err(hapax_dedup::Error::Recipe { stored, asked }) => {
+            let former = parts.recipe.former().filter(|former| former.name() == stored);
+            if let Some(former) = former {
+                return Ok(open_store_by(data, parts, former).map(made(former))?);
+            }
+            // A recipe of another version cannot be asked for.
+            let way = match Recipe::parse(&stored) {
+                Some(_) => format!("give --recipe {stored}, or another --data"),
+                None => "use the version that made it, another --data, or --fresh".to_owned(),
+            };
+            let made = format!("this data directory was made by recipe {stored}, not {asked}");
+            Err(Error::invalid(format!("{made}: {way}")))
+        }
+        store => Ok(store.map(made(parts.recipe))?),
+    }
+}
+
+fn open_store_by(data: &DataDir, parts: &Parts, recipe: Recipe) -> hapax_dedup::Result<Store> {
     let options = Options {
         policy: parts.policy,
-        recipe: parts.recipe.name().to_owned(),
+        recipe: recipe.name().to_owned(),
         keep_duplicates: parts.keep_duplicates,
         memtable_bytes: DEDUP_MEMORY,
         merge_bytes: DEDUP_MEMORY,
@@ -118,18 +141,7 @@ fn open_store(data: &DataDir, parts: &Parts) -> Result<Store> {
         strong_digests: true,
         ..Options::default()
     };
-    Store::open(data.dedup(), options).map_err(|error| match error {
-        hapax_dedup::Error::Recipe { stored, asked } => {
-            // A recipe of another version cannot be asked for.
-            let way = match Recipe::parse(&stored) {
-                Some(_) => format!("give --recipe {stored}, or another --data"),
-                None => "use the version that made it, another --data, or --fresh".to_owned(),
-            };
-            let made = format!("this data directory was made by recipe {stored}, not {asked}");
-            Error::invalid(format!("{made}: {way}"))
-        }
-        error => error.into(),
-    })
+    Store::open(data.dedup(), options)
 }
 
 /// The index, without what a crash left ahead of the dedup store: it would be indexed twice.

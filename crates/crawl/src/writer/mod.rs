@@ -343,7 +343,7 @@ impl Writer {
         self.committer.skip(host.as_str(), SkipReason::HostDown, detail)
     }
 
-    fn page(&mut self, lease: &Lease, page: PageWork) -> Result<End> {
+    fn page(&mut self, lease: &Lease, mut page: PageWork) -> Result<End> {
         let entry = &lease.entry;
         if entry.kind == EntryKind::Probe {
             self.missing.learn(&*self.frontier, &lease.host, &page);
@@ -381,7 +381,7 @@ impl Writer {
             if self.rules.have_depth() && entry.depth > 0 {
                 self.committer.remember_depth(page.url.as_str(), entry.depth);
             }
-            let outcome = self.committer.page(&page)?;
+            let outcome = self.committer.page(&mut page)?;
             self.check_claims(&page.url, &outcome)?;
             self.patterns
                 .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));

@@ -3,6 +3,7 @@
 mod chain;
 pub(crate) mod columns;
 mod compact;
+mod confirmed;
 mod deleted;
 mod file_names;
 mod filter;
@@ -261,7 +262,7 @@ impl Store {
     /// for each doubling or so of the store.
     pub fn offer(&self, document: &Document<'_>) -> Result<Verdict> {
         let mut verdicts =
-            self.writer_with_room().offer(std::slice::from_ref(document), &self.options)?;
+            self.writer_with_room().offer(std::slice::from_ref(document), None, &self.options)?;
         verdicts.pop().ok_or(Error::Poisoned)
     }
 
@@ -273,7 +274,7 @@ impl Store {
     /// last 31 of those before the one that failed are inserted, and of these perhaps some: offered again they are
     /// [`Verdict::Known`].
     pub fn offer_many(&self, documents: &[Document<'_>]) -> Result<Vec<Verdict>> {
-        self.writer_with_room().offer(documents, &self.options)
+        self.writer_with_room().offer(documents, None, &self.options)
     }
 
     /// The documents whose digest has no mark of a strong one ([`Options::strong_digests`]) and equals

@@ -2,6 +2,7 @@ use super::keys::Key;
 use super::proposals::Extent;
 use super::view::{View, read};
 use crate::Fingerprint;
+use crate::confirm::Confirm;
 use crate::error::Result;
 use crate::policy::Neighbour;
 use crate::record::{DocId, Document, Record};
@@ -70,7 +71,7 @@ impl Snapshot {
     /// # Errors
     /// See [`id_of`](Self::id_of).
     pub fn matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
-        self.matches_of(document, Extent::All)
+        self.matches_of(document, Extent::All, None)
     }
 
     /// See [`Store::first_matches`](crate::Store::first_matches).
@@ -78,13 +79,42 @@ impl Snapshot {
     /// # Errors
     /// See [`id_of`](Self::id_of).
     pub fn first_matches(&self, document: &Document<'_>) -> Result<Vec<Neighbour>> {
-        self.matches_of(document, Extent::Few)
+        self.matches_of(document, Extent::Few, None)
     }
 
-    fn matches_of(&self, document: &Document<'_>, extent: Extent) -> Result<Vec<Neighbour>> {
+    /// See [`Store::confirmed_matches`](crate::Store::confirmed_matches).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn confirmed_matches(
+        &self,
+        document: &Document<'_>,
+        confirm: &mut dyn Confirm,
+    ) -> Result<Vec<Neighbour>> {
+        self.matches_of(document, Extent::All, Some(confirm))
+    }
+
+    /// See [`Store::first_confirmed`](crate::Store::first_confirmed).
+    ///
+    /// # Errors
+    /// See [`id_of`](Self::id_of).
+    pub fn first_confirmed(
+        &self,
+        document: &Document<'_>,
+        confirm: &mut dyn Confirm,
+    ) -> Result<Option<Neighbour>> {
+        Ok(self.matches_of(document, Extent::Few, Some(confirm))?.into_iter().next())
+    }
+
+    fn matches_of(
+        &self,
+        document: &Document<'_>,
+        extent: Extent,
+        confirm: Option<&mut dyn Confirm>,
+    ) -> Result<Vec<Neighbour>> {
         let proposed = self.view.propose_from_segments(std::slice::from_ref(document), extent)?;
         let proposed = proposed.into_iter().next().unwrap_or_default();
-        Ok(self.view.matches(document, proposed, extent)?.0)
+        Ok(self.view.matches(document, proposed, extent, confirm)?.0)
     }
 
     /// See [`Store::near`](crate::Store::near).

@@ -9,6 +9,7 @@ use super::proposals::{Candidate, Extent, trim};
 use super::resident::Resident;
 use super::segment::Segment;
 use crate::Fingerprint;
+use crate::confirm::{Confirm, MAX_COMPARED, MAX_COMPARED_OF_ALL, Proposal};
 use crate::error::Result;
 use crate::limits::MAX_BAND_BUCKET;
 use crate::policy::{Level, Neighbour, Policy};
@@ -358,19 +359,20 @@ impl View {
         Ok((found, new))
     }
 
-    /// The documents that this one duplicates by the policy, best first, given what the segments
-    /// propose; and whether its fingerprint is surely not among those that are resident.
+    /// The documents that this one duplicates, best first, given what the segments propose; and whether its
+    /// fingerprint is surely not among those that are resident.
     pub(crate) fn matches(
         &self,
         document: &Document<'_>,
         found: Vec<Candidate>,
         extent: Extent,
+        confirm: Option<&mut dyn Confirm>,
     ) -> Result<(Vec<Neighbour>, bool)> {
         if document.tokens == 0 {
             return Ok((Vec::new(), false));
         }
         let (found, new) = self.proposed(document, found, extent)?;
-        Ok((self.neighbours(document, found)?, new))
+        Ok((self.neighbours(document, found, extent, confirm)?, new))
     }
 
     /// See [`Store::equal_by_former_digest`](crate::Store::equal_by_former_digest).
@@ -388,28 +390,75 @@ impl View {
             let digest = (former, false);
             read(table).take_of_digest(digest, Extent::Few, |id| self.visible(id), &mut ids);
         }
-        self.neighbours(document, ids.into_iter().map(by_digest).collect())
+        let found = ids.into_iter().map(by_digest).collect();
+        self.neighbours(document, found, Extent::Few, None)
     }
 
-    /// Those candidates of whose document the policy says that `document` duplicates it, best first.
+    /// The candidates that `document` duplicates, best first. With a [`Confirm`] few of them: up to the first one that
+    /// is confirmed by its text.
     fn neighbours(
         &self,
         document: &Document<'_>,
         mut found: Vec<Candidate>,
+        extent: Extent,
+        confirm: Option<&mut dyn Confirm>,
     ) -> Result<Vec<Neighbour>> {
         // The strongest level that proposes a document speaks for it.
         found.sort_unstable();
         found.dedup_by_key(|candidate| candidate.id);
         let side = document.side();
-        let mut matches = Vec::new();
+        let confirm = confirm.filter(|_| !self.policy.hamming_only);
+        let mut all = Vec::new();
         for Candidate { id, level, table, .. } in found {
-            let neighbour = self.evidence(id, |row| {
+            let weighed = self.evidence(id, |row| {
                 let fingerprints = [document.fingerprint, row.fingerprint];
-                self.policy.neighbour(id, (level, table), fingerprints, [side, row.side()])
+                let other = row.side();
+                let weighed = self.policy.weigh(id, (level, table), fingerprints, [side, other]);
+                (weighed, side.shares_name(&other))
             })?;
-            matches.extend(neighbour.flatten());
+            let wanted = |((near, confirmed), _): &((Neighbour, bool), bool)| {
+                *confirmed || confirm.is_some() && self.policy.is_in_doubt(near)
+            };
+            all.extend(weighed.filter(wanted));
         }
-        matches.sort_by(|a, b| a.best_first(b).then(a.id.cmp(&b.id)));
+        all.sort_by(|((a, _), _), ((b, _), _)| a.best_first(b).then(a.id.cmp(&b.id)));
+        let Some(confirm) = confirm else {
+            return Ok(all.into_iter().map(|((near, _), _)| near).collect());
+        };
+        // Of many pages of one template that of the same name comes first.
+        all.sort_by_key(|(_, shares_name)| !shares_name);
+        let all = all.into_iter().map(|(weighed, _)| weighed).collect();
+        self.confirmed(document, all, extent, confirm)
+    }
+
+    /// Asks the caller about the first of what is proposed, best first.
+    fn confirmed(
+        &self,
+        document: &Document<'_>,
+        proposed: Vec<(Neighbour, bool)>,
+        extent: Extent,
+        confirm: &mut dyn Confirm,
+    ) -> Result<Vec<Neighbour>> {
+        let mut left = match extent {
+            Extent::Few => MAX_COMPARED,
+            Extent::All => MAX_COMPARED_OF_ALL,
+        };
+        let mut matches = Vec::new();
+        for (neighbour, mut confirmed) in proposed {
+            if left > 0
+                && self.policy.is_in_doubt(&neighbour)
+                && let Some(record) = self.record(neighbour.id)?
+                && let Some(same) =
+                    confirm.confirm(document, &Proposal { record: &record, neighbour, confirmed })
+            {
+                left -= 1;
+                confirmed = same;
+            }
+            matches.extend(confirmed.then_some(neighbour));
+            if confirmed && extent == Extent::Few {
+                break;
+            }
+        }
         Ok(matches)
     }
 }

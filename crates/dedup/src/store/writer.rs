@@ -15,6 +15,7 @@ use super::proposals::{Candidate, Extent};
 use super::resident::{New, Resident};
 use super::view::{View, read};
 use crate::Layout;
+use crate::confirm::Confirm;
 use crate::dir::Directory;
 use crate::error::{Error, Result};
 use crate::limits::MAX_KEY;
@@ -124,6 +125,7 @@ impl Writer {
     pub(super) fn offer<'a>(
         &mut self,
         documents: &[Document<'a>],
+        mut confirm: Option<&mut dyn Confirm>,
         options: &Options,
     ) -> Result<Vec<Verdict>> {
         self.usable()?;
@@ -138,7 +140,8 @@ impl Writer {
             self.view.prefetch(documents, &keys);
             let proposed = self.view.propose_from_segments(documents, Extent::Few)?;
             for ((document, key), proposed) in documents.iter().zip(&keys).zip(proposed) {
-                verdicts.push(self.decide(document, key, proposed, options)?);
+                let confirm = confirm.as_deref_mut().map(|confirm| confirm as &mut dyn Confirm);
+                verdicts.push(self.decide(document, key, proposed, confirm, options)?);
             }
         }
         Ok(verdicts)
@@ -149,13 +152,14 @@ impl Writer {
         document: &Document<'_>,
         key: &Key<'_>,
         proposed: Vec<Candidate>,
+        confirm: Option<&mut dyn Confirm>,
         options: &Options,
     ) -> Result<Verdict> {
         let new = !self.view.may_hold_key(key);
         if !new && let Some(id) = self.id_of_known(key)? {
             return Ok(Verdict::Known(id));
         }
-        let (matches, fingerprint) = self.view.matches(document, proposed, Extent::Few)?;
+        let (matches, fingerprint) = self.view.matches(document, proposed, Extent::Few, confirm)?;
         let best = matches.into_iter().next();
         let new = New { key: new, fingerprint };
         let id = self.insert_new(document, key.hash, best.map(|best| best.id), new, options)?;

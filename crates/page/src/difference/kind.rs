@@ -1,6 +1,6 @@
 //! What differs: dates and counters change on one page, numbers and words tell pages apart.
 
-use hapax_extract::is_counting;
+use hapax_extract::{is_counting, is_referring};
 
 /// What a part of a difference is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -10,6 +10,8 @@ pub enum PartKind {
     Date,
     /// Numbers beside a word of counting: views, comments.
     Counter,
+    /// Numbers of sections, figures and the like.
+    Reference,
     /// Other numbers.
     Number,
     /// Words that stand in place of others.
@@ -233,6 +235,8 @@ const TIME_ELSEWHERE: &[&str] = &[
     "月",
 ];
 
+/// No line of dates or counters has more words.
+const LONGEST: usize = 48;
 /// A line of so few other words beside numbers is one of dates or counters alone.
 const FEW: usize = 3;
 /// Digits of a number of years.
@@ -240,7 +244,7 @@ const YEAR: usize = 4;
 /// Days of a month, hours, minutes: no number of a date but a year is greater.
 const GREATEST: u32 = 60;
 
-pub(super) fn is_number(word: &str) -> bool {
+pub(crate) fn is_number(word: &str) -> bool {
     word.bytes().any(|byte| byte.is_ascii_digit())
         && word.bytes().next().is_some_and(|byte| byte.is_ascii_digit())
 }
@@ -253,7 +257,10 @@ fn is_time(word: &str) -> bool {
 fn is_of_date(word: &str) -> bool {
     let digits = word.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = word.split_at(digits);
+    // `05t08` of a time stamp.
+    let hour = unit.strip_prefix('t').is_some_and(is_of_date);
     let unit = unit.is_empty()
+        || hour
         || matches!(unit, "h" | "m" | "s" | "d" | "am" | "pm" | "st" | "nd" | "rd" | "th" | "z");
     let small = number.parse::<u32>().is_ok_and(|value| value <= GREATEST);
     let year = digits == YEAR && (number.starts_with("19") || number.starts_with("20"));
@@ -263,6 +270,9 @@ fn is_of_date(word: &str) -> bool {
 
 /// What a line is that the other text lacks: dates, a counter, or `None` for any other.
 pub(super) fn of_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> Option<PartKind> {
+    if words.clone().nth(LONGEST).is_some() {
+        return None;
+    }
     let numbers = words.clone().filter(|word| is_number(word)).count();
     if numbers == 0 {
         // "Yesterday", "today".
@@ -301,7 +311,15 @@ pub(super) fn of_run(first: &[&str], second: &[&str], beside: &[&str]) -> PartKi
     if both().all(|word| is_of_date(word) || is_time(word)) && timed {
         return PartKind::Date;
     }
+    if all_numbers && beside.iter().any(|word| is_referring(word)) {
+        return PartKind::Reference;
+    }
     if all_numbers { PartKind::Number } else { PartKind::Words }
+}
+
+/// Returns whether a line counts comments, views and the like.
+pub(crate) fn is_counter_line<'w>(words: impl Iterator<Item = &'w str> + Clone) -> bool {
+    of_line(words) == Some(PartKind::Counter)
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub use self::kind::PartKind;
 pub use self::phrases::phrases;
 pub use self::words::{MAX_WORDS, Words};
 
+pub(crate) use self::kind::{is_counter_line, is_number};
+
 use self::align::align;
 use self::kind::{of_line, of_run};
 
@@ -342,12 +344,23 @@ impl Reading<'_> {
             runs[side].clone().map(|at| self.text(side).word(at)).collect::<Vec<&str>>()
         });
         let beside: Vec<&str> = (0..2).flat_map(|side| self.beside(side, &runs[side])).collect();
-        let kind = of_run(&words[0], &words[1], &beside);
+        // A line of dates is one, in whatever form.
+        let kind = match [0, 1].map(|side| self.line_kind(side, &runs[side])) {
+            [Some(one), Some(other)] if one == other => one,
+            _ => of_run(&words[0], &words[1], &beside),
+        };
         if matches!(kind, PartKind::Words | PartKind::Number) {
             (0..2).for_each(|side| difference.own[side] += runs[side].len());
         }
         let [first, second] = runs;
         difference.parts.push(Part { kind, first, second });
+    }
+
+    /// What the line of a run is.
+    fn line_kind(&self, side: usize, run: &Range<usize>) -> Option<PartKind> {
+        let text = self.text(side);
+        let line = text.line(text.line_of(run.start));
+        of_line(line.map(|at| text.word(at)))
     }
 
     /// The words before and behind a run.

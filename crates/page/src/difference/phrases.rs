@@ -28,6 +28,7 @@ pub fn phrases(
         (PartKind::Added, format!("only in {}", names[1])),
         (PartKind::Removed, format!("only in {}", names[0])),
         (PartKind::Moved, "moved".to_owned()),
+        (PartKind::Reference, "other numbers of sections".to_owned()),
         (PartKind::Counter, "other counters".to_owned()),
         (PartKind::Date, "other dates or times".to_owned()),
     ] {

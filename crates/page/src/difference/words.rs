@@ -29,8 +29,13 @@ impl Words {
     /// # Complexity
     /// Linear in the text.
     pub fn of(text: &str) -> Self {
+        Self::of_lines(text.lines())
+    }
+
+    /// Cuts lines.
+    pub(crate) fn of_lines<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
         let mut all = Self::default();
-        for line in text.lines() {
+        for line in lines {
             let before = all.len();
             for_each_word(line, |word| {
                 if all.hashes.len() < MAX_WORDS {
@@ -79,7 +84,20 @@ impl Words {
         words.join(" ")
     }
 
-    pub(super) fn hashes(&self) -> &[u64] {
+    /// The number of the line that a word is in.
+    pub(crate) fn line_of(&self, word: usize) -> usize {
+        self.lines.partition_point(|end| *end <= word)
+    }
+
+    /// The words of the line of this number.
+    pub(crate) fn line(&self, number: usize) -> Range<usize> {
+        let end = |number: usize| self.lines.get(number).copied();
+        let start = number.checked_sub(1).map_or(Some(0), end);
+        let (start, end) = (start.unwrap_or_default(), end(number).unwrap_or_default());
+        start..end.max(start)
+    }
+
+    pub(crate) fn hashes(&self) -> &[u64] {
         &self.hashes
     }
 

@@ -1,0 +1,79 @@
+//! Compares the text of a page with the texts of the pages that are proposed as its duplicates.
+
+use std::collections::BTreeMap;
+
+use hapax_data::{ComparedTexts, TextStore};
+use hapax_dedup::{Confirm, Document, Proposal};
+use hapax_page::comparison::{Compared, Outcome, compare_pages};
+
+/// The two pages of a log line in its phrases.
+const NAMES: [&str; 2] = ["this page", "the kept page"];
+
+/// What a comparison found: whether the pages are one, and then what the log says.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    same: bool,
+    texts: Option<ComparedTexts>,
+}
+
+impl Finding {
+    /// Compares a page with a kept one.
+    fn of(page: &Compared, kept: &Compared, one_site: bool) -> Self {
+        let outcome = compare_pages(page, kept, one_site);
+        let texts = outcome.same().then(|| compared_texts(&outcome, page, kept));
+        Self { same: outcome.same(), texts }
+    }
+}
+
+/// What the log says of two pages that are one, from their texts.
+pub(crate) fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
+    let difference = outcome.difference.clone().unwrap_or_default();
+    ComparedTexts {
+        reason: outcome.reason.as_str().to_owned(),
+        jaccard: crate::commit::round(difference.jaccard()),
+        own: difference.own_shares().map(crate::commit::round),
+        differs: outcome.phrases(page, kept, NAMES),
+    }
+}
+
+/// Findings by the number of the other page.
+pub(crate) type Findings = BTreeMap<u64, Finding>;
+
+/// The comparisons of one page.
+#[derive(Debug)]
+pub(crate) struct Comparison<'c> {
+    texts: &'c TextStore,
+    own: &'c Compared,
+    findings: Findings,
+}
+
+impl<'c> Comparison<'c> {
+    /// `known` are those made ahead.
+    pub(crate) const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
+        Self { texts, own, findings: known }
+    }
+
+    /// All findings.
+    pub(crate) fn into_findings(self) -> Findings {
+        self.findings
+    }
+
+    /// What the comparison with a page found, if both are one.
+    pub(crate) fn take(&mut self, id: u64) -> Option<ComparedTexts> {
+        self.findings.remove(&id)?.texts
+    }
+}
+
+impl Confirm for Comparison<'_> {
+    fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
+        let record = proposal.record;
+        if let Some(known) = self.findings.get(&record.id) {
+            return Some(known.same);
+        }
+        let other = self.texts.get(record.id, &record.key)?;
+        let finding = Finding::of(self.own, &other, document.site == record.site);
+        let same = finding.same;
+        self.findings.insert(record.id, finding);
+        Some(same)
+    }
+}

@@ -1,0 +1,62 @@
+//! Decides about proposed pairs by what the store does not hold: the texts.
+
+use crate::policy::Neighbour;
+use crate::record::{Document, Record};
+
+/// The number of proposed documents that are compared by their texts for one document. Policy and sketch decide about
+/// the others.
+pub const MAX_COMPARED: usize = 8;
+/// The same where all duplicates of a document are looked up, and none is offered.
+pub const MAX_COMPARED_OF_ALL: usize = 64;
+
+/// A stored document that the tables propose for an offered one, with the evidence.
+#[derive(Clone, Copy, Debug)]
+pub struct Proposal<'a> {
+    /// The stored document.
+    pub record: &'a Record,
+    /// Distance, similarity and level.
+    pub neighbour: Neighbour,
+    /// What the policy decides from the sketches.
+    pub confirmed: bool,
+}
+
+/// A caller that keeps texts and compares them.
+///
+/// A sketch says how much two texts share, not what differs: the sizes of a product and the revisions of an article
+/// share equally much. With a `Confirm` the store asks the caller about each document that its tables propose: those
+/// of the same name first, then the most similar, and at most [`MAX_COMPARED`] for a document. It must not call the store.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use hapax_dedup::{Confirm, Document, Options, Plain, Proposal, Store, Verdict};
+///
+/// /// Texts by key, and the text that is offered.
+/// struct Texts<'t>(&'t HashMap<Vec<u8>, String>, &'t str);
+///
+/// impl Confirm for Texts<'_> {
+///     fn confirm(&mut self, _: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
+///         let stored = self.0.get(&proposal.record.key)?;
+///         // Prices tell the pages of this shop apart.
+///         let price = |text: &str| text.split(' ').find(|word| word.starts_with('$')).map(str::to_owned);
+///         Some(price(stored) == price(self.1))
+///     }
+/// }
+///
+/// let (store, mut plain) = (Store::in_memory(Options::default())?, Plain::default());
+/// let page = |price: u32| format!(
+///     "The lamp stands on the table by the window and gives a warm light in the evening when it is dark \
+///      outside and the children read their books before they go to bed. It costs ${price} today and the \
+///      parcel is sent on the next day to every address in the country and to all of the islands too."
+/// );
+/// let mut texts = HashMap::new();
+/// for (key, text, new) in [("a", page(20), true), ("b", page(25), true), ("c", page(20), false)] {
+///     let verdict = store.offer_confirmed(&plain.document(key.as_bytes(), &text), &mut Texts(&texts, &text))?;
+///     assert_eq!(matches!(verdict, Verdict::New(_)), new);
+///     texts.insert(key.as_bytes().to_vec(), text);
+/// }
+/// # Ok::<(), hapax_dedup::Error>(())
+/// ```
+pub trait Confirm {
+    /// Returns whether `document` is a duplicate of the proposed one, or `None` to leave that to the policy.
+    fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool>;
+}

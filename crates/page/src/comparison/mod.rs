@@ -1,0 +1,84 @@
+//! Decides about two pages by their texts: whether what differs makes them two pages.
+//!
+//! ```
+//! use hapax_page::comparison::{Compared, PageText, Reason, compare_pages};
+//!
+//! let page = |colour: &str| Compared::new(PageText {
+//!     heading: format!("Tee - {colour}"),
+//!     title: format!("Tee - {colour} | The shop"),
+//!     text: format!("The tee is made of cotton from a small farm in the hills.\nIt comes in {colour} today."),
+//!     cells: String::new(),
+//! });
+//! let (navy, rust) = (page("navy"), page("rust"));
+//! assert_eq!(compare_pages(&navy, &rust, true).reason, Reason::NameInText);
+//! assert!(compare_pages(&navy, &navy, true).same());
+//! ```
+
+mod cells;
+mod names;
+mod rules;
+mod text;
+
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
+pub use self::names::NameRelation;
+pub use self::rules::{Outcome, Reason, compare_pages};
+pub use self::text::{MAX_TEXT_BYTES, PageText};
+
+use self::cells::Cells;
+use self::names::{Name, Names};
+use crate::difference::Words;
+
+/// A page, cut into words for comparisons. What a comparison does not ask for is not made.
+#[derive(Debug)]
+pub struct Compared {
+    page: PageText,
+    names: Names,
+    words: OnceLock<Words>,
+    cells: OnceLock<Cells>,
+    known: OnceLock<HashSet<u64>>,
+}
+
+impl Compared {
+    /// Prepares a page.
+    pub fn new(page: PageText) -> Self {
+        let names = Names::of(&page.heading, &page.title);
+        let (words, cells, known) = Default::default();
+        Self { page, names, words, cells, known }
+    }
+
+    /// The page.
+    pub const fn page(&self) -> &PageText {
+        &self.page
+    }
+
+    /// The words of its text, without lines that repeat the heading.
+    pub fn words(&self) -> &Words {
+        self.words.get_or_init(|| {
+            let heading = &self.names.heading;
+            let longest = 2 * self.page.heading.len() + 8;
+            let lines = self.page.text.lines().filter(|line| {
+                heading.is_empty() || line.len() > longest || Name::of(line) != *heading
+            });
+            Words::of_lines(lines)
+        })
+    }
+
+    fn cells(&self) -> &Cells {
+        self.cells.get_or_init(|| Cells::of(&self.page.cells))
+    }
+
+    /// The share of a name's words that are in the text.
+    fn share_known(&self, name: &Name) -> f64 {
+        let known = name.words.iter().filter(|word| self.knows(**word)).count();
+        known as f64 / name.words.len().max(1) as f64
+    }
+
+    fn knows(&self, word: u64) -> bool {
+        self.known.get_or_init(|| self.words().hashes().iter().copied().collect()).contains(&word)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,381 @@
+//! Whether two pages call themselves the same.
+
+use std::ops::Range;
+
+use hapax_extract::{for_each_word, is_cjk, is_referring, plain_name};
+
+use crate::difference::is_number;
+use crate::evidence::HASH;
+
+/// The share of the words of two names that is equal at their ends, from which on they are of one pattern.
+const FRAME: f64 = 0.4;
+/// A title that has a smaller share of the words of a heading is that of the whole site.
+const KNOWN: f64 = 0.5;
+/// Words that are read of a name.
+const MAX_NAME: usize = 64;
+/// Letters of the shortest word that says something.
+const LONG_WORD: usize = 4;
+/// A heading of more words is a sentence.
+const LONGEST_NAME: usize = 24;
+/// Sites seldom have a name of so many words.
+const LONG_TITLE: usize = 4;
+
+/// The relation of the names of two pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum NameRelation {
+    /// Neither has a name, or one of them has none.
+    Unknown,
+    /// Equal, but for the name of the site.
+    Same,
+    /// Of one pattern with other words in one place: "Tee - Navy" and "Tee - Rust".
+    Pattern,
+    /// Neither of these.
+    Other,
+}
+
+/// The words of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Name {
+    text: String,
+    /// The bytes of each word in `text`.
+    places: Vec<Range<usize>>,
+    /// The numbers of the words that begin a part: behind a dash, a colon or a bracket.
+    parts: Vec<usize>,
+    pub(super) words: Vec<u64>,
+}
+
+impl Name {
+    pub(super) fn of(text: &str) -> Self {
+        let mut name = Self::default();
+        for part in parts(without_chapter(plain_name(text))) {
+            let before = name.words.len();
+            if before >= MAX_NAME {
+                break;
+            }
+            for_each_word(part, |word| {
+                if name.words.len() >= MAX_NAME {
+                    return;
+                }
+                let start = name.text.len();
+                name.text.push_str(word);
+                name.places.push(start..name.text.len());
+                name.words.push(HASH.hash(word.as_bytes()));
+            });
+            if name.words.len() > before {
+                name.parts.push(before);
+            }
+        }
+        name
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    fn contains(&self, other: &Self) -> bool {
+        !other.is_empty() && self.words.windows(other.words.len()).any(|part| part == other.words)
+    }
+
+    /// Whether the other name is the first or the last parts of this one.
+    fn extends(&self, other: &Self) -> bool {
+        let ends = self.words.ends_with(&other.words)
+            && self.parts.contains(&(self.words.len() - other.words.len()));
+        !other.is_empty() && (self.begins_with(other) || ends)
+    }
+
+    /// Whether the other name is the first parts of this one.
+    fn begins_with(&self, other: &Self) -> bool {
+        let behind = other.words.len();
+        !other.is_empty()
+            && self.words.starts_with(&other.words)
+            && (behind == self.words.len() || self.parts.contains(&behind))
+    }
+
+    /// The first words of this name.
+    fn up_to(&self, words: usize) -> Self {
+        Self {
+            text: self.text.clone(),
+            places: self.places.iter().take(words).cloned().collect(),
+            parts: self.parts.iter().copied().filter(|part| *part < words).collect(),
+            words: self.words.iter().take(words).copied().collect(),
+        }
+    }
+
+    /// The first part, if it is as wanted.
+    fn first_part_if(&self, wanted: impl Fn(&Self) -> bool) -> Option<Self> {
+        Some(self.up_to(self.first_part().len())).filter(wanted)
+    }
+
+    /// The words of the first part.
+    fn first_part(&self) -> &[u64] {
+        let end = self.parts.get(1).copied().unwrap_or(self.words.len());
+        self.words.get(..end).unwrap_or_default()
+    }
+
+    /// The number that is replaced by another in two places or more, where nothing else differs: the title of a manual
+    /// that repeats its edition, as in "Icon (Java SE 17 & JDK 17)".
+    fn edition(&self, other: &Self) -> Option<[String; 2]> {
+        let mut pairs = self.words.iter().zip(&other.words).enumerate();
+        let mut replaced: Option<(usize, u64, u64)> = None;
+        let mut places = 0;
+        let same_length = self.words.len() == other.words.len();
+        let all = same_length
+            && pairs.all(|(at, (one, two))| {
+                one == two || {
+                    places += 1;
+                    is_number(self.word(at))
+                        && is_number(other.word(at))
+                        && replaced.get_or_insert((at, *one, *two)).1 == *one
+                        && replaced.is_some_and(|(_, _, second)| second == *two)
+                }
+            });
+        let (at, ..) = replaced.filter(|_| all && places > 1)?;
+        Some([self.word(at).to_owned(), other.word(at).to_owned()])
+    }
+
+    fn word(&self, at: usize) -> &str {
+        self.places.get(at).and_then(|place| self.text.get(place.clone())).unwrap_or_default()
+    }
+
+    /// The words that stand in place of each other, if both names are of one pattern. A sentence is no name.
+    fn differing(&self, other: &Self) -> Option<[Range<usize>; 2]> {
+        let same = |(one, other): &(&u64, &u64)| one == other;
+        let head = self.words.iter().zip(&other.words).take_while(same).count();
+        let (one, two) = (self.words.get(head..)?, other.words.get(head..)?);
+        let tail = one.iter().rev().zip(two.iter().rev()).take_while(same).count();
+        let longer = self.words.len().max(other.words.len());
+        (longer <= LONGEST_NAME && (head + tail) as f64 >= FRAME * longer as f64)
+            .then(|| [head..head + one.len() - tail, head..head + two.len() - tail])
+    }
+}
+
+/// Heading and title of a page.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    pub(super) heading: Name,
+    pub(super) title: Name,
+    /// The title without its last part, which on another site is the site's name.
+    alone: Name,
+    /// The title is the name of a file.
+    is_file: bool,
+}
+
+/// The relation of two pages' names, and the names that tell.
+fn relation(
+    [one, other]: [&Names; 2],
+    one_site: bool,
+    known: impl Fn(usize, &Name) -> f64,
+) -> (NameRelation, [&Name; 2]) {
+    let headings = [&one.heading, &other.heading];
+    let titles = if one_site { [&one.title, &other.title] } else { [&one.alone, &other.alone] };
+    let (good, good_other) = (one.is_good(), other.is_good());
+    let headed = headings.iter().all(|name| !name.is_empty());
+    let titled = titles.iter().all(|name| !name.is_empty());
+    if !titled {
+        return of_names(headings);
+    }
+    // "stream Class Hierarchy" and "dom Class Hierarchy": the heading says what kind of page it is.
+    let kind =
+        [one, other].map(|page| page.title.first_part_if(|part| part.contains(&page.heading)));
+    let of_kind = match kind {
+        [Some(one), Some(other)] => {
+            one.differing(&other).is_some_and(|[one, other]| !one.is_empty() && !other.is_empty())
+        }
+        _ => false,
+    };
+    let titled_heading = one.is_titled() || other.is_titled();
+    if headed && headings[0] == headings[1] && titled_heading && !of_kind {
+        return (NameRelation::Same, headings);
+    }
+    if titles[0] == titles[1] {
+        let speaks = |side: usize| {
+            titles[side].words.len() >= LONG_TITLE && known(side, titles[side]) >= KNOWN
+        };
+        if !headed || headings[0] == headings[1] {
+            return (NameRelation::Same, titles);
+        }
+        // A title that its page does not speak of may be that of the whole site; then the headings are names.
+        let replaced = headings[0]
+            .differing(headings[1])
+            .is_some_and(|[one, other]| !one.is_empty() && !other.is_empty());
+        return match of_names(headings) {
+            (NameRelation::Pattern, names) if !replaced => (NameRelation::Same, names),
+            (NameRelation::Pattern, names) if good && good_other => (NameRelation::Pattern, names),
+            _ if one.is_titled() || other.is_titled() || one.is_file => {
+                (NameRelation::Same, titles)
+            }
+            (NameRelation::Other, _) if speaks(0) && speaks(1) => (NameRelation::Same, titles),
+            relation => relation,
+        };
+    }
+    let extended = titles[0].extends(titles[1]) || titles[1].extends(titles[0]);
+    let each = !of_kind && other.title.contains(&one.heading) && one.title.contains(&other.heading);
+    let begins = good && titles[1].begins_with(&one.heading)
+        || good_other && titles[0].begins_with(&other.heading);
+    if extended || each || begins || titles[0].edition(titles[1]).is_some() {
+        return (NameRelation::Same, titles);
+    }
+    let first = one.title.first_part();
+    let begins_long = first == other.title.first_part() && first.len() >= LONG_TITLE;
+    if begins_long && !(good && good_other) {
+        return (NameRelation::Same, titles);
+    }
+    // A heading that its title does not know names nothing.
+    of_names(if headed && good && good_other && !of_kind { headings } else { titles })
+}
+
+/// Whether a title is the name of a file, as `class-and-style.md`.
+fn names_file(title: &str) -> bool {
+    let ending = title.trim().rsplit_once('.').map(|(_, ending)| ending);
+    !title.trim().contains(char::is_whitespace)
+        && ending.is_some_and(|ending| {
+            (1..=MAX_FILE_ENDING).contains(&ending.len())
+                && ending.bytes().all(|c| c.is_ascii_lowercase())
+        })
+}
+
+/// Letters of the ending of a file's name.
+const MAX_FILE_ENDING: usize = 5;
+
+fn of_names(names: [&Name; 2]) -> (NameRelation, [&Name; 2]) {
+    let relation = if names.iter().any(|name| name.is_empty()) {
+        NameRelation::Unknown
+    } else if names[0] == names[1] {
+        NameRelation::Same
+    } else if names[0].differing(names[1]).is_some() {
+        NameRelation::Pattern
+    } else {
+        NameRelation::Other
+    };
+    (relation, names)
+}
+
+/// A heading without "Chapter 62." before it, which changes from edition to edition.
+fn without_chapter(text: &str) -> &str {
+    let Some((word, rest)) = text.trim_start().split_once(char::is_whitespace) else { return text };
+    let Some((number, rest)) = rest.trim_start().split_once(char::is_whitespace) else {
+        return text;
+    };
+    let numbered = number.strip_suffix(['.', ':']).is_some_and(|number| {
+        !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit() || c == b'.')
+    });
+    let chapter = is_referring(&word.to_lowercase());
+    if chapter && numbered && !rest.trim().is_empty() { rest } else { text }
+}
+
+/// The parts of a name: they are set off by punctuation with a space beside it or between characters of a script
+/// without spaces, or by brackets. `std::net` and `time_t` are one.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let mut rest = Some(name);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut before: Option<char> = None;
+        let mut chars = text.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
+            let after = chars.peek().map(|(_, c)| *c);
+            let beside = [before, after].into_iter().flatten();
+            let apart = c.is_whitespace()
+                || matches!(
+                    c,
+                    '\'' | '’'
+                        | '.'
+                        | ','
+                        | '&'
+                        | '/'
+                        | '+'
+                        | '#'
+                        | '%'
+                        | '"'
+                        | '“'
+                        | '”'
+                        | '!'
+                        | '?'
+                );
+            let joint = !c.is_alphanumeric() && !apart;
+            let open = beside.clone().any(|c| c.is_whitespace() || is_cjk(c));
+            if joint && at > 0 && (open || matches!(c, '(' | '[' | '（' | '【' | '｜' | '：')) {
+                rest = text.get(at + c.len_utf8()..);
+                return text.get(..at);
+            }
+            before = Some(c);
+        }
+        rest = None;
+        Some(text)
+    })
+}
+
+impl Names {
+    pub(super) fn of(heading: &str, title: &str) -> Self {
+        let name = Name::of(title);
+        let last = name.parts.last().copied().filter(|last| *last > 0);
+        let alone = last.map_or_else(|| name.clone(), |last| name.up_to(last));
+        Self { heading: Name::of(heading), title: name, alone, is_file: names_file(title) }
+    }
+
+    /// Whether the heading is part of the title: a good name.
+    fn is_good(&self) -> bool {
+        self.title.contains(&self.heading)
+    }
+
+    /// Whether the title says something of what the heading says.
+    fn is_titled(&self) -> bool {
+        let known = self.heading.words.iter().filter(|word| self.title.words.contains(word));
+        !self.heading.is_empty() && known.count() as f64 >= KNOWN * self.heading.words.len() as f64
+    }
+}
+
+/// Two names, and the words of each that stand in place of the other's.
+pub(super) struct Named<'n> {
+    pub(super) relation: NameRelation,
+    pub(super) names: [&'n Name; 2],
+    pub(super) differing: [Range<usize>; 2],
+}
+
+impl<'n> Named<'n> {
+    /// Compares names: `known` says which share of a name's words a text has.
+    pub(super) fn of(
+        pages: [&'n Names; 2],
+        one_site: bool,
+        known: impl Fn(usize, &Name) -> f64,
+    ) -> Self {
+        let (relation, names) = relation(pages, one_site, known);
+        let differing = names[0].differing(names[1]);
+        let all = [0..names[0].words.len(), 0..names[1].words.len()];
+        Named { relation, names, differing: differing.unwrap_or(all) }
+    }
+
+    /// The words of one name that the other does not have.
+    pub(super) fn own_words(&self, side: usize) -> impl Iterator<Item = u64> + '_ {
+        let theirs = &self.names[1 - side].words;
+        self.names[side].words.iter().copied().filter(|word| !theirs.contains(word))
+    }
+
+    /// Those of at least four letters, or of a script without spaces: others say little.
+    pub(super) fn own_long_words(&self, side: usize) -> Vec<u64> {
+        let name = self.names[side];
+        let own: Vec<u64> = self.own_words(side).collect();
+        let long = |at: &usize| {
+            let word = name.word(*at);
+            word.chars().count() >= LONG_WORD || word.starts_with(is_cjk)
+        };
+        let places = (0..name.words.len()).filter(long);
+        places
+            .filter_map(|at| name.words.get(at).copied())
+            .filter(|word| own.contains(word))
+            .collect()
+    }
+
+    /// The numbers of the editions in the titles.
+    pub(super) fn edition(&self) -> Option<[String; 2]> {
+        self.names[0].edition(self.names[1])
+    }
+
+    /// The words of a name that stand in place of the other's, as text.
+    pub(super) fn own_phrase(&self, side: usize) -> String {
+        let name = self.names[side];
+        let places = name.places.get(self.differing[side].clone()).unwrap_or_default();
+        let words = places.iter().filter_map(|place| name.text.get(place.clone()));
+        words.collect::<Vec<_>>().join(" ")
+    }
+}

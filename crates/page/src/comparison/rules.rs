@@ -1,0 +1,354 @@
+//! The rules: what differs, and whether it makes two pages.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::Compared;
+use super::names::{Name, NameRelation, Named};
+use crate::difference::{
+    Difference, Part, PartKind, Substitution, Words, compare, is_number, phrases,
+};
+
+/// Names of at most so many words are names and no headlines, which are rewritten.
+const SHORT_NAME: usize = 5;
+/// With fewer words a text says nothing that its template does not.
+const FEW_WORDS: usize = 15;
+/// With fewer words a text that does not speak of its name may be its template's.
+const TEMPLATE_WORDS: usize = 200;
+/// A text that has a smaller share of the words of its name does not speak of it.
+const SPEAKS: f64 = 0.25;
+/// A phrase that is replaced, and so large a share of the words, are the mark of a template.
+const SUBSTITUTED: f64 = 0.008;
+/// With so many words under one name a substitution is an edit.
+const EDITED_WORDS: usize = 400;
+/// Cells with numbers that differ: so many, and this share of all.
+const CELLS: (usize, f64) = (2, 0.3);
+/// Numbers that differ: so many, in so many lines, this share of the page's numbers, this share of its words.
+const NUMBERS: (usize, usize, f64, f64) = (2, 2, 0.3, 0.015);
+/// Under one name, two pages that have a greater share of their own each, or one of them.
+const OWN: [f64; 2] = [0.15, 0.7];
+/// The same under other names.
+const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
+/// A page of another site that has a greater share of its own, and so many words of it, is no copy.
+const OWN_OTHER_SITE: (f64, usize) = (0.2, 50);
+/// A line of so many words is a sentence.
+const SENTENCE: usize = 8;
+/// With fewer words for each of its numbers a line is a box of measures: the weather, prices of stocks.
+const PER_NUMBER: usize = 4;
+/// More numbers than these differ in one sentence alone: this share of its numbers, this share of the page's words.
+const OF_SENTENCE: (f64, f64) = (0.6, 0.01);
+/// A number that is replaced in so many places of a long text under one name is that of a chapter or edition.
+const RENUMBERED: usize = 3;
+/// Letters that one word may have more than another of the same stem.
+const MAX_ENDING: usize = 3;
+
+/// Why two pages are one, or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The words are equal.
+    EqualText,
+    /// Nothing differs but dates, counters and numbers of sections.
+    Volatile,
+    /// Little differs.
+    LittleDiffers,
+    /// Each page has a word of its own name in its text that the other one has neither in its name nor in its text.
+    NameInText,
+    /// Their names are of one pattern, with other words in one place.
+    NamePattern,
+    /// They have other names.
+    OtherName,
+    /// A text does not speak of its name: it is the template's.
+    TemplateText,
+    /// A word or phrase is replaced by another one wherever it is.
+    Substitution,
+    /// The numbers in tables differ.
+    TableCells,
+    /// The numbers in the text differ.
+    Numbers,
+    /// A text of few words differs.
+    FewWords,
+    /// A part of one page, or of each, is not in the other.
+    OwnText,
+}
+
+impl Reason {
+    /// Whether it makes two pages one.
+    pub const fn same(self) -> bool {
+        matches!(self, Self::EqualText | Self::Volatile | Self::LittleDiffers)
+    }
+
+    /// The reason as a name in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EqualText => "equal-text",
+            Self::Volatile => "volatile",
+            Self::LittleDiffers => "little-differs",
+            Self::NameInText => "name-in-text",
+            Self::NamePattern => "name-pattern",
+            Self::OtherName => "other-name",
+            Self::TemplateText => "template-text",
+            Self::Substitution => "substitution",
+            Self::TableCells => "table-cells",
+            Self::Numbers => "numbers",
+            Self::FewWords => "few-words",
+            Self::OwnText => "own-text",
+        }
+    }
+}
+
+/// What a comparison finds.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The reason, and with it the verdict.
+    pub reason: Reason,
+    /// The relation of the names.
+    pub names: NameRelation,
+    /// The words of each name that stand in place of the other's.
+    pub differing_names: [String; 2],
+    /// What differs in the texts, where the names did not decide.
+    pub difference: Option<Difference>,
+}
+
+impl Outcome {
+    /// Whether the pages are one.
+    pub const fn same(&self) -> bool {
+        self.reason.same()
+    }
+
+    /// Returns in words what differs. `names` are those of the two pages in a sentence.
+    pub fn phrases(&self, page: &Compared, kept: &Compared, names: [&str; 2]) -> Vec<String> {
+        let [first, second] = &self.differing_names;
+        let named = (first != second).then(|| format!("other name: \"{first}\" -> \"{second}\""));
+        let texts = self
+            .difference
+            .as_ref()
+            .map(|difference| phrases(difference, [page.words(), kept.words()], names));
+        named.into_iter().chain(texts.into_iter().flatten()).collect()
+    }
+}
+
+/// Compares a page with one that is kept; `one_site` says whether they are of one site.
+///
+/// The outcome is the same in both orders, but for one rule: a page of another site with text of its own is no copy
+/// ([`Reason::OwnText`]), while one that the kept page contains is.
+///
+/// # Complexity
+/// That of [`compare`], where the names do not decide.
+pub fn compare_pages(page: &Compared, kept: &Compared, one_site: bool) -> Outcome {
+    let pages = [page, kept];
+    let known = |side: usize, name: &Name| pages[side].share_known(name);
+    let named = Named::of([&page.names, &kept.names], one_site, known);
+    Pair { pages, named, one_site }.outcome()
+}
+
+struct Pair<'p> {
+    pages: [&'p Compared; 2],
+    named: Named<'p>,
+    one_site: bool,
+}
+
+impl Pair<'_> {
+    fn outcome(&self) -> Outcome {
+        let differing = [0, 1].map(|side| self.named.own_phrase(side));
+        let (reason, difference) = match self.by_names() {
+            Some(reason) => (reason, None),
+            None => {
+                let difference = compare(self.pages[0].words(), self.pages[1].words());
+                (self.by_text(&difference), Some(difference))
+            }
+        };
+        Outcome { reason, names: self.named.relation, differing_names: differing, difference }
+    }
+
+    fn words(&self) -> [&Words; 2] {
+        self.pages.map(Compared::words)
+    }
+
+    /// The number of words of the shorter text.
+    fn fewest(&self) -> usize {
+        let [one, other] = self.words().map(Words::len);
+        one.min(other)
+    }
+
+    fn by_names(&self) -> Option<Reason> {
+        let relation = self.named.relation;
+        if !matches!(relation, NameRelation::Pattern | NameRelation::Other) {
+            return None;
+        }
+        let own = |side: usize| {
+            let (own, theirs) = (self.pages[side], self.pages[1 - side]);
+            let mut words = self.named.own_words(side);
+            words.any(|word| own.knows(word) && !theirs.knows(word))
+        };
+        if own(0) && own(1) {
+            return Some(Reason::NameInText);
+        }
+        if relation == NameRelation::Pattern {
+            return Some(Reason::NamePattern);
+        }
+        if self.named.names.iter().all(|name| name.words.len() <= SHORT_NAME) {
+            return Some(Reason::OtherName);
+        }
+        // Of the words that the other name does not have.
+        let speaks = |side: usize| {
+            let own = self.named.own_long_words(side);
+            let known = own.iter().filter(|word| self.pages[side].knows(**word)).count();
+            known as f64 >= SPEAKS * own.len() as f64
+        };
+        (self.fewest() < TEMPLATE_WORDS && !(speaks(0) && speaks(1)))
+            .then_some(Reason::TemplateText)
+    }
+
+    fn by_text(&self, difference: &Difference) -> Reason {
+        let words = self.fewest();
+        if self.cells_differ() {
+            return Reason::TableCells;
+        }
+        if difference.parts.is_empty() {
+            return Reason::EqualText;
+        }
+        if self.names_replace_each_other(difference) {
+            return Reason::NameInText;
+        }
+        if self.is_substituted(difference) {
+            return Reason::Substitution;
+        }
+        if self.numbers_differ(difference) {
+            return Reason::Numbers;
+        }
+        if words < FEW_WORDS {
+            return Reason::FewWords;
+        }
+        let volatile = |kind: PartKind| {
+            matches!(
+                kind,
+                PartKind::Date | PartKind::Counter | PartKind::Reference | PartKind::Moved
+            )
+        };
+        if difference.parts.iter().all(|part| volatile(part.kind)) {
+            return Reason::Volatile;
+        }
+        // What was moved is the other's too, but no more often than it is there.
+        let contained = difference.containment();
+        let lacking = |side: usize| 1.0 - contained[side];
+        let [one, other] = difference.own_shares();
+        let [both, either] = match self.named.relation {
+            NameRelation::Same => OWN,
+            _ => OWN_OTHER_NAME,
+        };
+        let (share, least) = OWN_OTHER_SITE;
+        let foreign = !self.one_site && one > share && difference.own[0] >= least;
+        let most = one.max(other).max(lacking(0)).max(lacking(1));
+        if one.min(other) > both || one.max(other) > either || most > OWN[1] || foreign {
+            return Reason::OwnText;
+        }
+        Reason::LittleDiffers
+    }
+
+    fn cells_differ(&self) -> bool {
+        let [one, other] = self.pages.map(Compared::cells);
+        let own = [one.own(other), other.own(one)];
+        let (least, share) = CELLS;
+        let most = one.len().min(other.len()).max(1) as f64;
+        own.iter().all(|own| *own >= least && *own as f64 >= share * most)
+    }
+
+    /// Whether a word of one name stands in the text where the other text has a word of the other name.
+    fn names_replace_each_other(&self, difference: &Difference) -> bool {
+        if self.named.relation != NameRelation::Other {
+            return false;
+        }
+        let texts = self.words();
+        let own = [0, 1].map(|side| self.named.own_words(side).collect::<Vec<u64>>());
+        let has = |side: usize, range: &Range<usize>| {
+            let hashes = texts[side].hashes().get(range.clone()).unwrap_or_default();
+            hashes.iter().any(|word| own[side].contains(word))
+        };
+        difference.parts.iter().any(|part| has(0, &part.first) && has(1, &part.second))
+    }
+
+    fn is_substituted(&self, difference: &Difference) -> bool {
+        let [one, other] = self.words();
+        let replaced = difference.substitutions(one, other);
+        let edition = self.named.edition();
+        let counts = |one: &&Substitution| {
+            let is_edition = edition
+                .as_ref()
+                .is_some_and(|[first, second]| (first, second) == (&one.first, &one.second));
+            !is_edition && !same_stem(&one.first, &one.second)
+        };
+        let words: usize = replaced
+            .iter()
+            .filter(counts)
+            .map(|one| one.times * one.first.split(' ').count().max(one.second.split(' ').count()))
+            .sum();
+        !self.is_edited() && words > 0 && words as f64 >= SUBSTITUTED * self.fewest() as f64
+    }
+
+    /// Whether it is a long text under one name: what is replaced in it is an edit.
+    fn is_edited(&self) -> bool {
+        self.named.relation == NameRelation::Same && self.fewest() >= EDITED_WORDS
+    }
+
+    fn numbers_differ(&self, difference: &Difference) -> bool {
+        let (least, least_lines, of_numbers, of_words) = NUMBERS;
+        let texts = self.words();
+        let mut renumbered = Vec::new();
+        if self.is_edited() {
+            renumbered = difference.substitutions(texts[0], texts[1]);
+            renumbered.retain(|one| one.times >= RENUMBERED && is_number(&one.first));
+        }
+        let side = |side: usize| {
+            let text = texts[side];
+            let mut numbers = 0;
+            let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
+            for part in &difference.parts {
+                if !matches!(part.kind, PartKind::Number | PartKind::Words) {
+                    continue;
+                }
+                let pair = phrases_of(part, texts);
+                if renumbered.iter().any(|one| (&one.first, &one.second) == (&pair.0, &pair.1)) {
+                    continue;
+                }
+                let range = if side == 0 { &part.first } else { &part.second };
+                for at in range.clone().filter(|at| is_number(text.word(*at))) {
+                    numbers += 1;
+                    *lines.entry(text.line_of(at)).or_default() += 1;
+                }
+            }
+            let count = |words: Range<usize>| words.filter(|at| is_number(text.word(*at))).count();
+            let all = count(0..text.len());
+            let reaches = |(of_numbers, of_words): (f64, f64)| {
+                numbers as f64 >= of_numbers * all as f64
+                    && numbers as f64 >= of_words * text.len() as f64
+            };
+            let sentence = |(line, numbers): (&usize, &usize)| {
+                let words = text.line(*line);
+                let (share, of_words) = OF_SENTENCE;
+                let all = count(words.clone());
+                *numbers > least
+                    && words.len() >= SENTENCE.max(all * PER_NUMBER)
+                    && *numbers as f64 >= share * all as f64
+                    && *numbers as f64 >= of_words * text.len() as f64
+            };
+            numbers >= least && lines.len() >= least_lines && reaches((of_numbers, of_words))
+                || lines.iter().any(sentence)
+        };
+        side(0) && side(1)
+    }
+}
+
+/// The words of a part, as substitutions name them.
+fn phrases_of(part: &Part, [first, second]: [&Words; 2]) -> (String, String) {
+    (first.phrase(part.first.clone()), second.phrase(part.second.clone()))
+}
+
+/// Whether two words are one with another ending, as "detail" and "details".
+fn same_stem(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    short.len() > MAX_ENDING
+        && long.strip_prefix(short).is_some_and(|ending| {
+            ending.chars().count() <= MAX_ENDING && !ending.contains(char::is_numeric)
+        })
+}

@@ -1,0 +1,229 @@
+//! Own pages for each rule.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Sentences about a village, of which each text takes some.
+const VILLAGE: [&str; 8] = [
+    "When the river rose in the spring the people of the village moved their animals to the hill.",
+    "They waited there until the water had gone down again, as they did each year after the snow.",
+    "Nobody was surprised, for the miller had warned everybody as soon as the ice began to break.",
+    "The council has now decided to build a wall along the lower meadow before the next winter.",
+    "It will cost more than the village earns in a year, and the county has promised to help.",
+    "Farmers say that the meadow needs the flood, because the mud makes the grass grow thick.",
+    "The school stayed closed for a week, and the children rowed to the bakery to fetch bread.",
+    "At the end of the month the road was dry, and the first market was held in front of the church.",
+];
+
+fn village() -> String {
+    VILLAGE.join("\n")
+}
+
+fn titled(heading: &str, title: &str, text: &str, cells: &str) -> Compared {
+    Compared::new(PageText {
+        heading: heading.to_owned(),
+        title: title.to_owned(),
+        text: text.to_owned(),
+        cells: cells.to_owned(),
+    })
+}
+
+fn page(heading: &str, text: &str) -> Compared {
+    titled(heading, &format!("{heading} | The paper"), text, "")
+}
+
+fn reason(one: &Compared, other: &Compared) -> Reason {
+    let there = compare_pages(one, other, true).reason;
+    assert_eq!(there, compare_pages(other, one, true).reason, "in both orders");
+    there
+}
+
+#[test]
+fn equal_texts_are_one_page_under_a_rephrased_headline_and_two_under_names() {
+    let text = village();
+    let one = page("Village moves to the hill as the river rises", &text);
+    assert_eq!(reason(&one, &one), Reason::EqualText);
+    let rephrased = page("Flood: people wait until the water has gone down", &text);
+    assert_eq!(reason(&one, &rephrased), Reason::EqualText);
+    for (first, second, expected) in [
+        ("Tee - Navy", "Tee - Rust", Reason::NamePattern),
+        ("Plumber in Leeds", "Plumber in Bristol", Reason::NamePattern),
+        ("Guide for Windows 10", "Guide for Windows 11", Reason::NamePattern),
+        ("Data types", "Generic data types", Reason::NamePattern),
+        ("Harbour", "Lighthouse", Reason::OtherName),
+    ] {
+        assert_eq!(reason(&page(first, &text), &page(second, &text)), expected, "{first}");
+    }
+}
+
+#[test]
+fn a_notice_under_many_names_does_not_speak_of_them() {
+    let notice = VILLAGE[..2].join("\n");
+    let (one, other) = (
+        page("Sorting large tables without any index", &notice),
+        page("Replication across several distant centres today", &notice),
+    );
+    assert_eq!(reason(&one, &other), Reason::TemplateText);
+}
+
+#[test]
+fn editions_chapters_and_site_names_are_no_part_of_a_name() {
+    let text = village();
+    for (first, second) in [
+        ("36.21. Domains", "37.21. Domains"),
+        ("Chapter 62. Generic records", "Chapter 65. Generic records"),
+        ("The river", "The river (print version)"),
+        ("The river", "The river - Evening Paper"),
+    ] {
+        assert!(reason(&page(first, &text), &page(second, &text)).same(), "{first}");
+    }
+    let edition = |number: u32| {
+        let title = format!("Icon (Java {number} & JDK {number})");
+        titled("Method summary", &title, &format!("{text}\nIn the kit since {number}"), "")
+    };
+    assert!(reason(&edition(17), &edition(21)).same());
+    // The heading says what kind of page it is.
+    let tree =
+        |package: &str| titled("Class tree", &format!("org.{package} Class tree (Kit)"), &text, "");
+    assert_eq!(reason(&tree("stream"), &tree("table")), Reason::NamePattern);
+}
+
+#[test]
+fn only_dates_counters_and_numbers_of_sections_differ() {
+    let text = village();
+    for (first, second) in [
+        ("Posted 3 hours ago", "Posted 5 hours ago"),
+        ("1204 views", "1388 views"),
+        ("Tuesday, 5 March 2024, 08:12", "2024-03-06T21:45:10Z"),
+        ("See figure 12 for the wall and the road", "See figure 14 for the wall and the road"),
+    ] {
+        let with = |line: &str| page("The river rose", &format!("{text}\n{line}"));
+        assert_eq!(reason(&with(first), &with(second)), Reason::Volatile, "{first}");
+    }
+}
+
+#[test]
+fn a_template_is_told_by_what_it_puts_in() {
+    let shop = |town: &str| {
+        let text = format!(
+            "We are open every day in {town}, and our people know each street of {town} by heart.\n{}",
+            VILLAGE[..3].join("\n")
+        );
+        titled("Our shop", "Our shop", &text, "")
+    };
+    assert_eq!(reason(&shop("Leeds"), &shop("Bristol")), Reason::Substitution);
+    let named = |town: &str, person: &str| {
+        let text = format!("{person} opened the branch last year and leads it now.\n{}", village());
+        page(&format!("The branch that opened in {town}"), &text)
+    };
+    let (one, other) = (named("Leeds", "Leeds"), named("Bristol", "Bristol"));
+    assert_eq!(reason(&one, &other), Reason::NameInText);
+}
+
+#[test]
+fn numbers_in_tables_and_in_the_text_make_two_pages() {
+    let text = village();
+    let hours = |from: u32| {
+        let cells =
+            format!("Monday\n{from}:00 - 17:00\nTuesday\n{from}:30 - 18:00\nSunday\nclosed");
+        titled("The bakery", "The bakery", &text, &cells)
+    };
+    assert_eq!(reason(&hours(8), &hours(9)), Reason::TableCells);
+    assert!(reason(&hours(8), &hours(8)).same());
+    let report = |wheat: u32, rye: u32| {
+        let market = format!("Wheat was sold at {wheat} pounds.\nRye was sold at {rye} pounds.\n");
+        titled("Market report", "Market report", &(market + &VILLAGE[..3].join("\n")), "")
+    };
+    assert_eq!(reason(&report(212, 180), &report(219, 171)), Reason::Numbers);
+    // The weather beside the text.
+    let weather = |degrees: u32| {
+        let wind =
+            format!("Weather: {degrees} °C, humidity {}%, wind {} km/h", degrees + 40, degrees + 9);
+        page("The river rose", &format!("{text}\n{wind}"))
+    };
+    assert!(reason(&weather(6), &weather(12)).same());
+}
+
+#[test]
+fn what_is_appended_is_one_page_up_to_a_share_and_another_language_is_two() {
+    let text = village();
+    let comments = "I was there and saw it.\nMy aunt lost two hens and a boat.";
+    let one = page("The river rose", &text);
+    assert_eq!(
+        reason(&one, &page("The river rose", &format!("{text}\n{comments}"))),
+        Reason::LittleDiffers
+    );
+    let half = VILLAGE[..4].join("\n");
+    let foreign = "Als der Fluss stieg, zogen die Leute des Dorfes mit ihren Tieren auf den Hügel.\n\
+                   Dort warteten sie, bis das Wasser wieder gefallen war, wie in jedem Jahr nach dem Schnee.\n\
+                   Niemand war überrascht, denn der Müller hatte alle gewarnt, sobald das Eis brach.\n\
+                   Der Rat hat nun beschlossen, vor dem nächsten Winter eine Mauer zu bauen.";
+    let german = page("The river rose", &format!("{half}\n{foreign}"));
+    assert_eq!(reason(&one, &german), Reason::OwnText);
+    let few = page("Shop", "One pound of bread and a cake");
+    assert_eq!(reason(&few, &page("Shop", "One pound of bread and a pie")), Reason::FewWords);
+}
+
+#[test]
+fn a_page_of_another_site_with_text_of_its_own_is_no_copy() {
+    let whole = page("The river rose", &village());
+    let part = page("The river rose", &VILLAGE[..5].join("\n"));
+    let elsewhere = |page: &Compared, kept: &Compared| compare_pages(page, kept, false);
+    assert!(elsewhere(&part, &whole).same(), "an excerpt is a copy");
+    let original = elsewhere(&whole, &part);
+    assert_eq!(original.reason, Reason::OwnText, "who copies first keeps no original out");
+    assert!(compare_pages(&whole, &part, true).same(), "on one site it is one page");
+}
+
+#[test]
+fn what_differs_is_said_in_words() {
+    let one = page("Village moves to the hill as the river rises", &village());
+    let text = format!("{}\nMy aunt lost two hens and a boat in the flood.", village());
+    let other = page("Flood: people wait until the water has gone down", &text);
+    let outcome = compare_pages(&one, &other, true);
+    let said = outcome.phrases(&one, &other, ["this page", "the kept page"]);
+    assert!(said[0].starts_with("other name: \"village moves"), "{said:?}");
+    assert!(said[1].starts_with("only in the kept page, 11 words: \"my aunt"), "{said:?}");
+}
+
+#[test]
+fn hostile_pages_end_in_time() {
+    let long = "word ".repeat(200_000);
+    let numbers: String = (0..60_000).map(|at| format!("{at} ")).collect();
+    let odd: String = (0..60_000).map(|at| format!("{} ", at * 7 % 60_001)).collect();
+    let lines: String = (0..60_000).map(|at| format!("{at} views\n")).collect();
+    let cells: String = (0..2_000).map(|at| format!("{at}\n")).collect();
+    let pages = [&long, &numbers, &odd, &lines].map(|text| titled(text, text, text, &cells));
+    let began = std::time::Instant::now();
+    for one in &pages {
+        for other in &pages {
+            compare_pages(one, other, true);
+        }
+    }
+    // Sixteen comparisons, in a build without optimisation.
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+}
+
+proptest! {
+    #[test]
+    fn a_page_is_one_with_itself_and_the_verdict_is_the_same_in_both_orders(
+        headings in prop::array::uniform2("([A-D][a-c]{0,3} ){0,5}"),
+        titles in prop::array::uniform2("([A-D][a-c]{0,3}( - | ))*"),
+        texts in prop::array::uniform2("(([a-f]{1,2}|[0-9]{1,2}) ){0,30}(\n([a-f]{1,2} ){0,30}){0,4}"),
+    ) {
+        let [one, other] =
+            [0, 1].map(|at| titled(&headings[at], &titles[at], &texts[at], &texts[1 - at]));
+        prop_assert!(compare_pages(&one, &one, true).same());
+        let (there, back) = (compare_pages(&one, &other, true), compare_pages(&other, &one, true));
+        prop_assert_eq!(there.reason, back.reason);
+    }
+
+    #[test]
+    fn anything_is_compared_without_a_panic(parts in prop::array::uniform8("(?s).{0,80}")) {
+        let [a, b, c, d, e, f, g, h] = parts;
+        let (one, other) = (titled(&a, &b, &c, &d), titled(&e, &f, &g, &h));
+        let outcome = compare_pages(&one, &other, false);
+        outcome.phrases(&one, &other, ["this page", "the kept page"]);
+    }
+}
