@@ -11,6 +11,8 @@ mod support;
 mod whole_line;
 // Kill, Ctrl-C, limits, second runs.
 mod resume;
+
+mod compared;
 // Flags, environment, settings file, and what takes them back.
 mod settings;
 // Missing, broken and hostile input.

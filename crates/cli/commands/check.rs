@@ -78,6 +78,10 @@ fn words(contents: &Contents) -> String {
         Contents::Urls { known, queued } => {
             format!("{}, {} of them queued", counted(*known, "URL"), number(*queued))
         }
+        Contents::Texts { pages, without: 0 } => counted(*pages, "text"),
+        Contents::Texts { pages, without } => {
+            format!("{}, {} kept pages have none", counted(*pages, "text"), number(*without))
+        }
         Contents::Readable => "it can be read".to_owned(),
         _ => "nothing yet: the first run did not come so far".to_owned(),
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hapax_dedup::{Layout, Level, Policy, Rule};
 use hapax_extract::{Document, Reason, Recipe, weighted_words};
+use hapax_page::comparison::{Compared, Outcome, PageText, compare_pages};
 use hapax_page::difference::{self, Words, phrases};
 use hapax_page::{Evidence, HASH, as_it_stands, examples, site_of, stand_in};
 use serde_json::{Value, json};
@@ -255,6 +256,8 @@ struct Comparison {
     tables: Vec<usize>,
     bands: usize,
     duplicate: bool,
+    /// What the comparison of the texts says, where something proposes the pair.
+    outcome: Option<Outcome>,
 }
 
 fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
@@ -292,8 +295,18 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
         _ => None,
     };
     let rules = policy.rules(left, right);
-    let duplicate = confirmed.is_some() && !empty;
-    Comparison { equal, distance, similarity, rules, policy: *policy, tables, bands, duplicate }
+    let fingerprints = [x.fingerprint, y.fingerprint];
+    let in_doubt = level.is_some_and(|level| {
+        policy.is_in_doubt(&policy.weigh(0, (level, None), fingerprints, [left, right]).0)
+    });
+    let text = |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.basis));
+    // As if the first one were kept.
+    let outcome = (in_doubt && !empty && !policy.hamming_only)
+        .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
+    let duplicate =
+        outcome.as_ref().map_or(confirmed.is_some() && !empty, |outcome| outcome.same());
+    let policy = *policy;
+    Comparison { equal, distance, similarity, rules, policy, tables, bands, duplicate, outcome }
 }
 
 impl Comparison {
@@ -303,6 +316,10 @@ impl Comparison {
 
     /// Why, in a sentence.
     fn verdict(&self) -> String {
+        if let Some(outcome) = &self.outcome {
+            let verdict = if self.duplicate { "duplicates" } else { "different pages" };
+            return format!("{verdict}: the texts were compared, {}", outcome.reason.describe());
+        }
         let similarity = self.similarity.map_or("unknown".into(), |value| format!("{value:.3}"));
         if self.equal {
             return match self.duplicate {
@@ -368,7 +385,10 @@ impl Comparison {
         let _ = writeln!(out, "similarity   {similarity}, estimated by 64 min-hashes");
         for (rule, asked) in &self.rules {
             let asked = if *asked > 1.0 { "equal text".into() } else { format!("{asked:.2}") };
-            let _ = writeln!(out, "  asks for   {asked:<10} {}", rule.as_str());
+            let _ = writeln!(out, "  asks for   {asked:<10} {} (without the texts)", rule.as_str());
+        }
+        if let Some(outcome) = &self.outcome {
+            let _ = writeln!(out, "names        {}", outcome.names.as_str());
         }
         let (first, second) = (Words::of(text_of(a)), Words::of(text_of(b)));
         let read = difference::compare(&first, &second);
@@ -406,6 +426,8 @@ impl Comparison {
             "similarity": self.similarity, "similarity_threshold": self.threshold(), "rules": rules,
             "tables": self.tables, "bands": self.bands, "shared": shared, "first_only": first_only, "second_only": second_only,
             "words_in_common": x.intersection(&y).count(), "words": [x.len(), y.len()],
+            "reason": self.outcome.as_ref().map(|outcome| outcome.reason.as_str()),
+            "names": self.outcome.as_ref().map(|outcome| outcome.names.as_str()),
             "jaccard": read.jaccard(), "containment": read.containment(), "own": read.own_shares(),
             "differs": phrases(&read, [&first, &second], NAMES),
             "fingerprints": [a.evidence.fingerprint.to_string(), b.evidence.fingerprint.to_string()],

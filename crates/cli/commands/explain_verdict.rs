@@ -10,7 +10,10 @@ use url::Url;
 
 use super::explain_page::Page;
 use crate::settings::Settings;
-use hapax_data::{Decisions, Digests, Extent, digests_of, matches};
+use hapax_data::{
+    ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of, matches,
+};
+use hapax_page::comparison::{Compared, PageText};
 
 /// The decision, in words and for programs.
 pub(super) struct Verdict {
@@ -58,11 +61,15 @@ pub(super) fn ask(
     let document = page.evidence.document(key.as_bytes(), normal.as_ref(), 0);
     let former = page.evidence.basis.features.former_digest;
     let former = former.filter(|_| digests_of(&store.payload()).is_ok_and(Digests::has_former));
-    for best in matches(store, &document, former, Extent::All, None)? {
+    let own = Compared::new(PageText::of(&page.document, &page.evidence.basis));
+    let texts = TextStore::read_only(&data.join("texts"));
+    let mut comparison = Comparison::new(&texts, &own, Findings::new());
+    for best in matches(store, &document, former, Extent::All, Some(&mut comparison))? {
         let of = key_of(store, best.id)?;
         // A person has said that these two are not the same.
         if !decisions.distinct(key, &of) {
-            return Ok(duplicate(&best, &of, settings.policy()?.distance));
+            let compared = comparison.take(best.id);
+            return Ok(duplicate(&best, &of, settings.policy()?.distance, compared));
         }
     }
     Ok(Verdict {
@@ -85,7 +92,12 @@ fn known(store: &Store, record: &Record, key: &str) -> Result<Verdict> {
     })
 }
 
-fn duplicate(best: &Neighbour, of: &str, threshold: u32) -> Verdict {
+fn duplicate(
+    best: &Neighbour,
+    of: &str,
+    threshold: u32,
+    compared: Option<ComparedTexts>,
+) -> Verdict {
     let similarity = best.similarity.map_or(String::new(), |similarity| {
         let asked = best.similarity_threshold;
         let asked =
@@ -103,12 +115,16 @@ fn duplicate(best: &Neighbour, of: &str, threshold: u32) -> Verdict {
              {threshold} are enough for a table"
         ),
     };
+    let differs = compared
+        .as_ref()
+        .map_or(String::new(), |compared| format!("; compared: {}", compared.differs.join("; ")));
     Verdict {
-        text: format!("duplicate of {of} (page {}): {why}", best.id),
+        text: format!("duplicate of {of} (page {}): {why}{differs}", best.id),
         json: json!({
             "verdict": "duplicate", "of": {"id": best.id, "url": of}, "level": best.level.name(),
             "table": best.table, "distance": distance, "threshold": threshold,
             "similarity": best.similarity, "similarity_threshold": best.similarity_threshold, "why": why,
+            "compared": compared,
         }),
     }
 }

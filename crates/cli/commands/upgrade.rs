@@ -37,11 +37,17 @@ pub(super) fn run(root: &Path, quiet: bool) -> Result<u8> {
         writeln!(out, "{name} is up to date.")?;
         return Ok(COMPLETE);
     }
-    writeln!(
-        out,
-        "{name}: {} have the digest of this version.",
-        counted(done.documents, "document")
-    )?;
+    if done.texts > 0 {
+        let texts = counted(done.texts, "kept page");
+        writeln!(
+            out,
+            "{name}: the texts of {texts} were added; later pages are compared with them."
+        )?;
+    }
+    if done.documents > 0 || done.texts == 0 {
+        let documents = counted(done.documents, "document");
+        writeln!(out, "{name}: {documents} have the digest of this version.")?;
+    }
     if done.without_text > 0 {
         writeln!(
             out,

@@ -3,10 +3,9 @@
 
 use std::sync::Arc;
 
-use hapax_data::TextStore;
+use hapax_data::{Comparison, Findings, TextStore};
 use hapax_dedup::Store;
 
-use crate::compare::{Comparison, Findings};
 use crate::page::PageWork;
 
 /// What workers need for comparisons ahead.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::error::Result;
-use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PackedText};
+use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PackedText, compared_texts, round};
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::{Page, StoredPage};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
@@ -13,8 +13,7 @@ use hapax_url::host_key;
 use hapax_warc::format_time;
 use url::Url;
 
-use super::commit::{Committer, round};
-use super::compare::compared_texts;
+use super::commit::Committer;
 use super::notes::VALIDATORS;
 use super::refused::{Change, Refused, refused, settled};
 use super::summary::Summary;
@@ -267,6 +266,10 @@ impl Committer {
         let (Some(one), Some(other)) = (record(one)?, record(other)?) else { return Ok(true) };
         let is_equal = one.has_digest_of(&other);
         let level = if is_equal { Level::Text } else { Level::Hamming };
+        let texts = [&one, &other].map(|record| self.compared.get(record.id, &record.key));
+        if let ([Some(text), Some(of)], false) = (texts, self.policy.hamming_only) {
+            return Ok(compare_pages(&text, &of, one.site == other.site).same());
+        }
         let fingerprints = [one.fingerprint, other.fingerprint];
         let sides = [one.document(), other.document()];
         let sides = [sides[0].side(), sides[1].side()];

@@ -12,11 +12,11 @@ use hapax_page::examples;
 use hapax_url::host_key;
 use hapax_warc::{Location, RecordKind, RefersTo, format_time};
 
-use super::commit::{Committer, place, round};
+use super::commit::{Committer, place};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText};
+use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, round};
 
 impl Committer {
     pub(super) fn keep(

@@ -10,7 +10,6 @@ mod answer;
 mod backoff;
 mod check;
 mod commit;
-mod compare;
 mod config;
 mod context;
 mod control;

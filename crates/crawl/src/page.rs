@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hapax_data::{PackedText, SkipReason};
+use hapax_data::{Findings, PackedText, SkipReason};
 use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
@@ -11,8 +11,6 @@ use hapax_page::{Evidence, Kind};
 use hapax_warc::{Packed, Packer};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
-
-use crate::compare::Findings;
 
 /// A page, read and fingerprinted, ready for the commit thread.
 #[derive(Debug)]

@@ -1,9 +1,15 @@
 //! Stored decisions under another policy: what would change, and the change.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use hapax_data::{Answer, DecidedBy, Request, Rows, Texts, matches_of_record};
-use hapax_dedup::{Neighbour, Options, Policy, Record, Store};
+use hapax_data::{
+    Answer, DecidedBy, Request, Rows, TextStore, Texts, matches_of_record, stored_page,
+};
+use hapax_dedup::{Confirm, Document, Neighbour, Options, Policy, Proposal, Record, Store};
+use hapax_page::comparison::{Compared, PageText, compare_pages};
+use url::Url;
 
 use crate::amend::Amend;
 use crate::error::Result;
@@ -36,8 +42,15 @@ impl Amend {
     /// # Complexity
     /// Holds the tables of all documents in memory.
     pub fn recheck(&self, policy: Policy, rows: &Rows) -> Result<Vec<Rechecked>> {
-        let mut changes = replay(self, policy)?;
         let newest = newest_rows(rows)?;
+        let stored = StoredTexts {
+            texts: TextStore::read_only(&self.root().join("texts")),
+            pages: self.root().join("pages"),
+            rows,
+            newest: &newest,
+            discarded: HashMap::new(),
+        };
+        let mut changes = replay(self, policy, stored)?;
         for change in &mut changes {
             change.row = newest.get(&*String::from_utf8_lossy(&change.record.key)).copied();
         }
@@ -69,7 +82,7 @@ impl Amend {
 
 /// Decides about every stored page anew: first what people chose, then what is kept, in order, then
 /// what was discarded.
-fn replay(amend: &Amend, policy: Policy) -> Result<Vec<Rechecked>> {
+fn replay(amend: &Amend, policy: Policy, mut stored: StoredTexts<'_>) -> Result<Vec<Rechecked>> {
     let options = Options {
         policy,
         recipe: amend.recipe().name().to_owned(),
@@ -101,8 +114,13 @@ fn replay(amend: &Amend, policy: Policy) -> Result<Vec<Rechecked>> {
             // What it is discarded for may have lost its place to a better one.
             let now = record.of.map(|of| decisions.survivor(of).map_or(of, |(id, _)| id));
             let mut stays = false;
-            let matches =
-                if pass == 0 { Vec::new() } else { matches_of_record(&tables, &record, None)? };
+            let own = stored.of(&record)?;
+            let mut compare = Replayed { own: own.as_deref(), stored: &stored, places: &places };
+            let confirm: &mut dyn Confirm = &mut compare;
+            let matches = match pass {
+                0 => Vec::new(),
+                _ => matches_of_record(&tables, &record, Some(confirm))?,
+            };
             for near in matches {
                 let Some(id) = places.get(&near.id) else { continue };
                 let Some(of) = amend.store().record(*id)? else { continue };
@@ -122,11 +140,63 @@ fn replay(amend: &Amend, policy: Policy) -> Result<Vec<Rechecked>> {
             }
             if best.is_none() {
                 places.insert(tables.insert_record(&record, None)?, record.id);
+                stored.discarded.extend(own.map(|own| (record.id, own)));
             }
             changes.push(Rechecked { record, of: best, row: None });
         }
     }
     Ok(changes)
+}
+
+/// The texts that are compared, wherever they are stored.
+struct StoredTexts<'r> {
+    texts: TextStore,
+    pages: PathBuf,
+    rows: &'r Rows,
+    newest: &'r HashMap<String, u64>,
+    /// Texts of discarded pages that would be kept.
+    discarded: HashMap<u64, Arc<Compared>>,
+}
+
+impl StoredTexts<'_> {
+    /// The text of a record: of a kept page the stored one, of a discarded one that of the archive.
+    fn of(&self, record: &Record) -> Result<Option<Arc<Compared>>> {
+        if let Some(text) = self.texts.get(record.id, &record.key) {
+            return Ok(Some(text));
+        }
+        let Some(row) = self.newest.get(&*String::from_utf8_lossy(&record.key)) else {
+            return Ok(None);
+        };
+        let Some(row) = self.rows.by_id(*row) else { return Ok(None) };
+        let entry = self.rows.entry(&row)?;
+        let archived = || {
+            let url = Url::parse(&entry.url).ok()?;
+            let (document, basis) = stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
+            Some(Arc::new(Compared::new(PageText::of(&document, &basis))))
+        };
+        // Of a body that is the other's to the byte the archive holds no second one.
+        let same = || self.texts.get(entry.of.id?, entry.of.url.as_bytes());
+        let equal = entry.level.as_deref() == Some("text");
+        Ok(archived().or_else(|| if equal { same() } else { None }))
+    }
+}
+
+/// Compares a record with those that are decided about already.
+struct Replayed<'r> {
+    own: Option<&'r Compared>,
+    stored: &'r StoredTexts<'r>,
+    /// From numbers in the tables to the store's.
+    places: &'r HashMap<u64, u64>,
+}
+
+impl Confirm for Replayed<'_> {
+    fn confirm(&mut self, document: &Document<'_>, proposal: &Proposal<'_>) -> Option<bool> {
+        let id = self.places.get(&proposal.record.id)?;
+        let other = self.stored.discarded.get(id).cloned();
+        let other = other.or_else(|| self.stored.texts.get(*id, &proposal.record.key))?;
+        let one_site = document.site == proposal.record.site;
+        Some(compare_pages(self.own?, &other, one_site).same())
+    }
 }
 
 /// The newest row of each URL or key.

@@ -81,11 +81,13 @@ pub fn matches_of_record(
     confirm: Option<&mut dyn Confirm>,
 ) -> Result<Vec<Neighbour>> {
     let document = record.document();
+    // With texts all of them: the first alone would hide the others.
+    let extent = if confirm.is_some() { Extent::All } else { Extent::Few };
     if record.strong_digest {
-        return matches(store, &document, None, Extent::Few, confirm);
+        return matches(store, &document, None, extent, confirm);
     }
     let without = Document { digest: None, ..document };
-    matches(store, &without, record.digest, Extent::Few, confirm)
+    matches(store, &without, record.digest, extent, confirm)
 }
 
 /// Whether a record is of a text with these features.

@@ -7,6 +7,7 @@ mod archived;
 mod calibration;
 mod clusters;
 mod committed;
+mod comparison;
 mod counts;
 mod decisions;
 mod diff;
@@ -37,6 +38,7 @@ pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_te
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
+pub use comparison::{Comparison, Finding, Findings, compared_texts, round};
 pub use counts::LogCounts;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
 pub use diff::{Piece, diff, diff_deadline};

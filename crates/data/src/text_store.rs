@@ -111,26 +111,34 @@ impl TextStore {
             Some((_, frame)) => frame.clone(),
             None => match state.frame(id, key) {
                 Ok(frame) => frame?,
-                Err(_) => {
-                    self.damaged.store(true, Relaxed);
-                    return None;
-                }
+                Err(_) => return self.say_damaged(),
             },
         };
         drop(state);
         let bytes = zstd::bulk::decompress(&frame, MAX_ENCODED).ok();
         let Some(page) = bytes.and_then(|bytes| PageText::decode(&bytes)) else {
-            self.damaged.store(true, Relaxed);
-            return None;
+            return self.say_damaged();
         };
         let compared = Arc::new(Compared::new(page));
         self.state().make_ready(id, &compared);
         Some(compared)
     }
 
-    /// Returns whether a text was damaged since this was last called.
-    pub fn take_damaged(&self) -> bool {
-        self.damaged.swap(false, Relaxed)
+    /// Returns whether a text that was read is damaged.
+    pub fn is_damaged(&self) -> bool {
+        self.damaged.load(Relaxed)
+    }
+
+    /// Says once that texts are damaged.
+    fn say_damaged(&self) -> Option<Arc<Compared>> {
+        if !self.damaged.swap(true, Relaxed) {
+            let folder = self.folder.display();
+            tracing::warn!(
+                "{folder} is damaged: pages without a text are compared by their sketches; \
+                 `crawl upgrade` adds the texts again"
+            );
+        }
+        None
     }
 
     /// Writes all texts that were added and makes them durable.
@@ -294,7 +302,7 @@ mod tests {
             for id in [2, 8, 10, 1 << 30] {
                 assert_eq!(text(&store, id, "k"), None);
             }
-            assert!(!store.take_damaged());
+            assert!(!store.is_damaged());
         }
     }
 
@@ -307,7 +315,7 @@ mod tests {
         store.commit().unwrap();
         let store = TextStore::open(folder.path()).unwrap();
         assert_eq!(text(&store, 3, "the number again"), None);
-        assert!(store.take_damaged());
+        assert!(store.is_damaged());
         let data = folder.path().join("data");
         let mut bytes = std::fs::read(&data).unwrap();
         *bytes.last_mut().unwrap() ^= 1;

@@ -343,6 +343,20 @@ impl Policy {
         confirmed.then_some(neighbour)
     }
 
+    /// Returns whether a pair has the similarity that was asked for, where that is more than the default: then a
+    /// comparison of texts does not do without it.
+    pub(crate) fn reaches_what_was_asked(&self, near: &Neighbour, one_site: bool) -> bool {
+        let default = Self::default();
+        let (asked, default) = if one_site {
+            (self.similarity_same_site, default.similarity_same_site)
+        } else {
+            (self.similarity, default.similarity)
+        };
+        asked <= default
+            || near.level == Level::Text
+            || near.similarity.is_none_or(|similarity| similarity >= asked)
+    }
+
     /// Returns whether a proposed document is similar enough that its text is worth a comparison.
     pub fn is_in_doubt(&self, proposed: &Neighbour) -> bool {
         proposed.level != Level::Sketch

@@ -4,6 +4,7 @@ mod archive;
 mod index;
 mod logs;
 mod part;
+mod texts;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use self::archive::check_warc;
 use self::index::check_index;
 pub use self::part::{CheckedPart, Contents, Part};
+use self::texts::check_texts;
 
 use self::logs::{Lines, check_log, check_logs, committed_of, number_in};
 use crate::error::{Error, Result};
@@ -87,6 +89,9 @@ impl Checked<'_> {
 
     fn store(&mut self, store: &Store) {
         self.add(Part::Dedup, store.check().map(Contents::Documents).map_err(Into::into));
+        if self.data.join("texts").exists() {
+            self.add(Part::Texts, check_texts(self.data, store));
+        }
         if self.data.join("index/meta.json").exists() {
             self.add(Part::Index, check_index(self.data, store));
         } else if self.expected.index && !store.is_empty() {

@@ -18,6 +18,8 @@ pub enum Part {
     Decisions,
     /// The archive.
     Pages,
+    /// The texts that pages are compared by.
+    Texts,
     /// The frontier.
     Frontier,
     /// summary.json.
@@ -35,6 +37,7 @@ impl Part {
             Self::Discarded => "discarded",
             Self::Decisions => "decisions",
             Self::Pages => "pages",
+            Self::Texts => "texts",
             Self::Frontier => "frontier",
             Self::Summary => "summary",
             Self::Skipped => "skipped",
@@ -76,6 +79,13 @@ pub enum Contents {
         known: u64,
         /// Those that wait.
         queued: u64,
+    },
+    /// Texts of kept pages.
+    Texts {
+        /// Kept pages with a text.
+        pages: u64,
+        /// Kept pages without one, which are compared by their sketches.
+        without: u64,
     },
     /// A file that can be read.
     Readable,

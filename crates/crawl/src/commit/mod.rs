@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
-    ComparedTexts, Digests, Extent, LogCounts, Rows, SkipReason, Skipped, TextCache, TextStore,
-    url_of_key,
+    ComparedTexts, Comparison, Digests, Extent, Findings, LogCounts, Rows, SkipReason, Skipped,
+    TextCache, TextStore, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
@@ -24,7 +24,6 @@ use hapax_warc::{Location, Packer, WarcOptions, format_time};
 use self::state::{CacheNotice, Group, Logs, Run, Search, SecondLook, Warc};
 use crate::admission::Refusal;
 use crate::ahead::Ahead;
-use crate::compare::{Comparison, Findings};
 use crate::error::Result;
 use crate::event::{Event, Observer};
 use crate::page::PageWork;
@@ -121,6 +120,11 @@ impl Committer {
         let compares = !self.policy.hamming_only && self.shared.is_none();
         let (store, texts) = (Arc::clone(&self.store), Arc::clone(&self.compared));
         compares.then_some(Ahead { store, texts })
+    }
+
+    /// What kept pages are compared by.
+    pub(crate) fn texts(&self) -> &TextStore {
+        &self.compared
     }
 
     /// The dedup store.
@@ -354,8 +358,4 @@ impl Committer {
 
 pub(super) fn place(location: &Location) -> String {
     format!("{}:{}", location.file, location.offset)
-}
-
-pub(super) fn round(value: f64) -> f64 {
-    (value * 1000.0).round() / 1000.0
 }

@@ -452,7 +452,8 @@ impl View {
                     confirm.confirm(document, &Proposal { record: &record, neighbour, confirmed })
             {
                 left -= 1;
-                confirmed = same;
+                let one_site = record.site == document.site;
+                confirmed = same && self.policy.reaches_what_was_asked(&neighbour, one_site);
             }
             matches.extend(confirmed.then_some(neighbour));
             if confirmed && extent == Extent::Few {

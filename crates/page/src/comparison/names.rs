@@ -34,6 +34,18 @@ pub enum NameRelation {
     Other,
 }
 
+impl NameRelation {
+    /// The relation as a name in logs.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Same => "same",
+            Self::Pattern => "of one pattern",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// The words of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Name {

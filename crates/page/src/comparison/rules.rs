@@ -78,6 +78,24 @@ impl Reason {
         matches!(self, Self::EqualText | Self::Volatile | Self::LittleDiffers)
     }
 
+    /// The reason in words.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::EqualText => "the words are equal",
+            Self::Volatile => "nothing differs but dates, counters and numbers of sections",
+            Self::LittleDiffers => "little differs",
+            Self::NameInText => "each has a word of its own name in its text, and not the other's",
+            Self::NamePattern => "the names are of one pattern, with other words in one place",
+            Self::OtherName => "the names are other ones",
+            Self::TemplateText => "the text does not speak of the name: it is the template's",
+            Self::Substitution => "a word is replaced by another one wherever it is",
+            Self::TableCells => "the numbers in the tables differ",
+            Self::Numbers => "the numbers in the text differ",
+            Self::FewWords => "a text of few words differs",
+            Self::OwnText => "too large a part of one page is not in the other",
+        }
+    }
+
     /// The reason as a name in logs.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -4,6 +4,8 @@
 //! is the text that was compared. Digests that are found are kept in a file until the store has them, so
 //! that a killed upgrade goes on.
 
+mod texts;
+
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -18,8 +20,8 @@ use hapax_page::HASH;
 use hapax_warc::Reader;
 use url::Url;
 
-use super::commit::{Committer, Parts};
-use super::stats::Stats;
+use crate::commit::{Committer, Parts};
+use crate::stats::Stats;
 use hapax_data::Digests;
 use hapax_data::files::{self, open_stored};
 use hapax_data::{DataDir, unwritable};
@@ -44,6 +46,8 @@ pub struct Upgraded {
     pub copies: u64,
     /// A file of the archive that cannot be read whole, and why; the upgrade can be run again.
     pub damaged: Option<String>,
+    /// Kept pages whose text was added to those that later pages are compared with.
+    pub texts: u64,
     /// There was nothing to do.
     pub was_current: bool,
 }
@@ -66,9 +70,9 @@ pub fn upgrade(data: &DataDir, recipe: Recipe, policy: Policy) -> Result<Upgrade
     };
     let stats = Arc::new(Stats::default());
     let mut committer = Committer::open(data, &parts, None, stats)?;
-    let mut result = Upgraded::default();
+    let mut result = Upgraded { texts: texts::add(&committer, data)?, ..Upgraded::default() };
     if !committer.digests().needs_upgrade() {
-        result.was_current = true;
+        result.was_current = result.texts == 0;
         committer.close()?;
         // One that was killed at its very end left it.
         Found::remove_folder(&data.root().join(FOLDER))?;
@@ -164,15 +168,8 @@ fn from_archive(
     data: &DataDir,
     found: &mut Found,
 ) -> Result<Option<String>> {
-    let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
-        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(hapax_data::unreadable(&data.pages(), &error).into()),
-    };
-    files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
-    files.sort();
     let mut damaged = None;
-    for path in &files {
+    for path in &archive_files(data)? {
         let mut tell = |error: io::Error| {
             damaged.get_or_insert_with(|| format!("{}: {error}", path.display()));
         };
@@ -212,6 +209,18 @@ fn from_archive(
         }
     }
     Ok(damaged)
+}
+
+/// The files of the archive, in order.
+fn archive_files(data: &DataDir) -> Result<Vec<PathBuf>> {
+    let mut files: Vec<PathBuf> = match fs::read_dir(data.pages()) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(hapax_data::unreadable(&data.pages(), &error).into()),
+    };
+    files.retain(|path| path.to_string_lossy().ends_with(".warc.gz"));
+    files.sort();
+    Ok(files)
 }
 
 /// Digests that are found, in memory and in a file.

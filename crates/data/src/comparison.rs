@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use hapax_data::{ComparedTexts, TextStore};
 use hapax_dedup::{Confirm, Document, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
+
+use crate::lines::ComparedTexts;
+use crate::text_store::TextStore;
 
 /// The two pages of a log line in its phrases.
 const NAMES: [&str; 2] = ["this page", "the kept page"];
 
 /// What a comparison found: whether the pages are one, and then what the log says.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub struct Finding {
     same: bool,
     texts: Option<ComparedTexts>,
 }
@@ -26,22 +28,27 @@ impl Finding {
 }
 
 /// What the log says of two pages that are one, from their texts.
-pub(crate) fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
+pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
     let difference = outcome.difference.clone().unwrap_or_default();
     ComparedTexts {
         reason: outcome.reason.as_str().to_owned(),
-        jaccard: crate::commit::round(difference.jaccard()),
-        own: difference.own_shares().map(crate::commit::round),
+        jaccard: round(difference.jaccard()),
+        own: difference.own_shares().map(round),
         differs: outcome.phrases(page, kept, NAMES),
     }
 }
 
+/// A similarity as the log shows it: three decimals.
+pub fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
 /// Findings by the number of the other page.
-pub(crate) type Findings = BTreeMap<u64, Finding>;
+pub type Findings = BTreeMap<u64, Finding>;
 
 /// The comparisons of one page.
 #[derive(Debug)]
-pub(crate) struct Comparison<'c> {
+pub struct Comparison<'c> {
     texts: &'c TextStore,
     own: &'c Compared,
     findings: Findings,
@@ -49,17 +56,17 @@ pub(crate) struct Comparison<'c> {
 
 impl<'c> Comparison<'c> {
     /// `known` are those made ahead.
-    pub(crate) const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
+    pub const fn new(texts: &'c TextStore, own: &'c Compared, known: Findings) -> Self {
         Self { texts, own, findings: known }
     }
 
-    /// All findings.
-    pub(crate) fn into_findings(self) -> Findings {
+    /// Returns all findings.
+    pub fn into_findings(self) -> Findings {
         self.findings
     }
 
     /// What the comparison with a page found, if both are one.
-    pub(crate) fn take(&mut self, id: u64) -> Option<ComparedTexts> {
+    pub fn take(&mut self, id: u64) -> Option<ComparedTexts> {
         self.findings.remove(&id)?.texts
     }
 }
