@@ -228,7 +228,7 @@ fn explain_shows_every_stage_and_why_two_pages_are_one() {
         write(
             &path,
             format!(
-                "<title>T {name}</title><nav><a href=/>Home</a></nav><p>{text}</p><div class=ad>{ad}</div>"
+                "<title>The river</title><nav><a href=/>Home</a></nav><p>{text}</p><div class=ad>{ad}</div>"
             ),
         );
         path.display().to_string()

@@ -172,9 +172,11 @@ impl StoredTexts<'_> {
         let archived = || {
             let url = Url::parse(&entry.url).ok()?;
             let (document, basis) = stored_page(&self.pages, entry.warc.as_deref()?, &url)?;
-            Some(Arc::new(Compared::new(PageText::of(&document, &basis))))
+            // Of a body that is the other's to the byte the archive holds the head alone.
+            let text =
+                Some(PageText::of(&document, &basis)).filter(|page| !page.text.trim().is_empty());
+            Some(Arc::new(Compared::new(text?)))
         };
-        // Of a body that is the other's to the byte the archive holds no second one.
         let same = || self.texts.get(entry.of.id?, entry.of.url.as_bytes());
         let equal = entry.level.as_deref() == Some("text");
         Ok(archived().or_else(|| if equal { same() } else { None }))
