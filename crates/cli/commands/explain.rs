@@ -289,22 +289,17 @@ fn compare(a: &Page, b: &Page, policy: &Policy) -> Comparison {
         (bands > 0 && !policy.hamming_only).then_some(Level::Sketch)
     };
     let empty = left.tokens == 0 || right.tokens == 0;
-    let confirmed = level.and_then(|level| policy.confirm(level, distance, left, right));
-    let similarity = match (&x.sketch, &y.sketch) {
-        (Some(x), Some(y)) => Some(x.similarity(y)),
-        _ => None,
-    };
+    let similarity = x.sketch.as_ref().zip(y.sketch.as_ref()).map(|(x, y)| x.similarity(y));
     let rules = policy.rules(left, right);
     let fingerprints = [x.fingerprint, y.fingerprint];
-    let in_doubt = level.is_some_and(|level| {
-        policy.is_in_doubt(&policy.weigh(0, (level, None), fingerprints, [left, right]).0)
-    });
+    let weighed = level.map(|level| policy.weigh(0, (level, None), fingerprints, [left, right]));
+    let in_doubt = weighed.is_some_and(|(near, _)| policy.is_in_doubt(&near));
+    let confirmed = weighed.is_some_and(|(_, confirmed)| confirmed);
     let text = |page: &Page| Compared::new(PageText::of(&page.document, &page.evidence.basis));
     // As if the first one were kept.
     let outcome = (in_doubt && !empty && !policy.hamming_only)
         .then(|| compare_pages(&text(b), &text(a), a.site == b.site));
-    let duplicate =
-        outcome.as_ref().map_or(confirmed.is_some() && !empty, |outcome| outcome.same());
+    let duplicate = outcome.as_ref().map_or(confirmed && !empty, Outcome::same);
     let policy = *policy;
     Comparison { equal, distance, similarity, rules, policy, tables, bands, duplicate, outcome }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use hapax_dedup::{Level, Neighbour, Record, Store};
+use hapax_dedup::{Neighbour, Record, Store};
 use hapax_url::{host_key, normalize};
 use serde_json::{Value, json};
 use url::Url;
@@ -11,7 +11,8 @@ use url::Url;
 use super::explain_page::Page;
 use crate::settings::Settings;
 use hapax_data::{
-    ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of, matches,
+    ComparedTexts, Comparison, Decisions, Digests, Extent, Findings, TextStore, digests_of,
+    matches, proposal_in_words,
 };
 use hapax_page::comparison::{Compared, PageText};
 
@@ -98,23 +99,7 @@ fn duplicate(
     threshold: u32,
     compared: Option<ComparedTexts>,
 ) -> Verdict {
-    let similarity = best.similarity.map_or(String::new(), |similarity| {
-        let asked = best.similarity_threshold;
-        let asked =
-            asked.map_or(String::new(), |asked| format!(" (at least {asked} is asked for)"));
-        format!(", similarity {similarity:.3}{asked}")
-    });
-    let (distance, table) = (best.distance, best.table.unwrap_or(0));
-    let why = match best.level {
-        Level::Text => "its text is equal".to_owned(),
-        Level::Hamming => format!(
-            "proposed by Hamming table {table}, distance {distance} of at most {threshold}{similarity}"
-        ),
-        Level::Sketch => format!(
-            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits, \
-             {threshold} are enough for a table"
-        ),
-    };
+    let why = proposal_in_words(best, threshold);
     let differs = compared
         .as_ref()
         .map_or(String::new(), |compared| format!("; compared: {}", compared.differs.join("; ")));
@@ -122,7 +107,7 @@ fn duplicate(
         text: format!("duplicate of {of} (page {}): {why}{differs}", best.id),
         json: json!({
             "verdict": "duplicate", "of": {"id": best.id, "url": of}, "level": best.level.name(),
-            "table": best.table, "distance": distance, "threshold": threshold,
+            "table": best.table, "distance": best.distance, "threshold": threshold,
             "similarity": best.similarity, "similarity_threshold": best.similarity_threshold, "why": why,
             "compared": compared,
         }),

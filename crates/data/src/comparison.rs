@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hapax_dedup::{Confirm, Document, Proposal};
+use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
 
 use crate::lines::ComparedTexts;
@@ -41,6 +41,27 @@ pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> Co
 /// A similarity as the log shows it: three decimals.
 pub fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
+}
+
+/// Returns in words what proposes a pair.
+pub fn proposal_in_words(best: &Neighbour, threshold: u32) -> String {
+    let similarity = best.similarity.map_or(String::new(), |similarity| {
+        let asked = best.similarity_threshold;
+        let asked =
+            asked.map_or(String::new(), |asked| format!(" (at least {asked} is asked for)"));
+        format!(", similarity {similarity:.3}{asked}")
+    });
+    let (distance, table) = (best.distance, best.table.unwrap_or(0));
+    match best.level {
+        Level::Text => "its text is equal".to_owned(),
+        Level::Hamming => format!(
+            "proposed by Hamming table {table}, distance {distance} of at most {threshold}{similarity}"
+        ),
+        Level::Sketch => format!(
+            "proposed by sketch band {table}{similarity}; the fingerprints differ in {distance} bits, \
+             {threshold} are enough for a table"
+        ),
+    }
 }
 
 /// Findings by the number of the other page.

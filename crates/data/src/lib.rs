@@ -38,7 +38,7 @@ pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_te
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use clusters::{Cluster, clusters};
 pub use committed::skipped_lines;
-pub use comparison::{Comparison, Finding, Findings, compared_texts, round};
+pub use comparison::{Comparison, Finding, Findings, compared_texts, proposal_in_words, round};
 pub use counts::LogCounts;
 pub use decisions::{Action, Decision, Decisions, Forgotten};
 pub use diff::{Piece, diff, diff_deadline};

@@ -6,6 +6,7 @@
 //! another CRC. So nothing has to be repaired after a crash, and both files may be deleted: pages without a text are
 //! compared by their sketches.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -14,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hapax_page::comparison::{Compared, MAX_TEXT_BYTES, PageText};
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::{Context, Result};
 
@@ -25,6 +27,14 @@ const PLACE: usize = 16;
 const MAX_ENCODED: usize = MAX_TEXT_BYTES + (64 << 10);
 /// Bytes of the texts, not compressed, that are held ready for comparisons.
 const CACHE_BYTES: usize = 4 << 20;
+
+thread_local! {
+    // Their tables are made once.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> =
+        RefCell::new(Compressor::new(LEVEL).ok());
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> =
+        RefCell::new(Decompressor::new().ok());
+}
 
 /// Texts of kept pages, by the number of the document.
 #[derive(Debug)]
@@ -58,7 +68,11 @@ impl PackedText {
     /// Compresses a page's text.
     pub fn of(page: &PageText) -> Self {
         // Compression to memory fails for no text of this size; a page without a frame is compared by its sketch.
-        Self(zstd::bulk::compress(&page.encode(), LEVEL).unwrap_or_default())
+        let bytes = page.encode();
+        COMPRESSOR.with_borrow_mut(|compressor| {
+            let compressed = compressor.as_mut().and_then(|zstd| zstd.compress(&bytes).ok());
+            Self(compressed.unwrap_or_default())
+        })
     }
 }
 
@@ -115,7 +129,9 @@ impl TextStore {
             },
         };
         drop(state);
-        let bytes = zstd::bulk::decompress(&frame, MAX_ENCODED).ok();
+        let bytes = DECOMPRESSOR.with_borrow_mut(|decompressor| {
+            decompressor.as_mut()?.decompress(&frame, MAX_ENCODED).ok()
+        });
         let Some(page) = bytes.and_then(|bytes| PageText::decode(&bytes)) else {
             return self.say_damaged();
         };

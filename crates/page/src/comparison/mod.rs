@@ -30,6 +30,9 @@ use self::cells::Cells;
 use self::names::{Name, Names};
 use crate::difference::Words;
 
+/// Bytes that a line which repeats the heading has more or less: the number of a section, "(print version)".
+const MAX_MORE: usize = 24;
+
 /// A page, cut into words for comparisons. What a comparison does not ask for is not made.
 #[derive(Debug)]
 pub struct Compared {
@@ -57,10 +60,12 @@ impl Compared {
     pub fn words(&self) -> &Words {
         self.words.get_or_init(|| {
             let heading = &self.names.heading;
-            let longest = 2 * self.page.heading.len() + 8;
-            let lines = self.page.text.lines().filter(|line| {
-                heading.is_empty() || line.len() > longest || Name::of(line) != *heading
-            });
+            let near = |line: &str| line.len().abs_diff(self.page.heading.len()) <= MAX_MORE;
+            let lines = self
+                .page
+                .text
+                .lines()
+                .filter(|line| heading.is_empty() || !near(line) || Name::of(line) != *heading);
             Words::of_lines(lines)
         })
     }
