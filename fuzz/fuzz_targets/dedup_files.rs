@@ -7,8 +7,10 @@ use libfuzzer_sys::fuzz_target;
 
 /// Formats that are read, each with a file of a real store. The input changes it, and checksums are made
 /// right again: what is behind them is reached too.
-const FORMATS: [(u8, &[u8]); 2] =
-    [(2, include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40")), (3, include_bytes!("../../crates/dedup/tests/golden/3/seg-3-0-40"))];
+const FORMATS: [(u8, &[u8]); 2] = [
+    (2, include_bytes!("../../crates/dedup/tests/golden/2/seg-3-0-40")),
+    (3, include_bytes!("../../crates/dedup/tests/golden/3/seg-3-0-40")),
+];
 
 fn put(dir: &MemDirectory, name: &str, bytes: &[u8]) {
     let mut out = dir.create(name).expect("memory");
@@ -92,7 +94,8 @@ fuzz_target!(|input: &[u8]| {
             if kind / 8 % 2 == 1 {
                 mend_block(&mut bytes, footer);
             }
-            let length = u64::from_le_bytes(bytes[footer..footer + 8].try_into().expect("eight")) as usize;
+            let length =
+                u64::from_le_bytes(bytes[footer..footer + 8].try_into().expect("eight")) as usize;
             let start = footer.saturating_sub(length);
             let end = bytes.len() - 12;
             let crc = crc32fast::hash(&bytes[start..end]);
@@ -102,7 +105,10 @@ fuzz_target!(|input: &[u8]| {
             put(&dir, "seg-3-0-40", &bytes);
         }
         _ => {
-            let line = format!("{head}journal 1\ndeleted deleted-1\nsegment seg-3-0-40 {} 0 40", segment.len());
+            let line = format!(
+                "{head}journal 1\ndeleted deleted-1\nsegment seg-3-0-40 {} 0 40",
+                segment.len()
+            );
             put(&dir, "MANIFEST", manifest(&line).as_bytes());
             put(&dir, "seg-3-0-40", segment);
             let mut bytes = b"HAPAXDEL".to_vec();

@@ -3,7 +3,8 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|body: &[u8]| {
-    let path = String::from_utf8_lossy(body.split(|&b| b == b'\n').next().unwrap_or_default()).into_owned();
+    let path = String::from_utf8_lossy(body.split(|&b| b == b'\n').next().unwrap_or_default())
+        .into_owned();
     let Ok(url) = url::Url::parse(&format!("http://a.example/{path}")) else { return };
     let robots = hapax_fetch::Robots::parse(body, "hapax");
     let _ = robots.allows(&url);

@@ -1,6 +1,6 @@
 //! The store: documents, looked up by fingerprint and sketch.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hapax_dedup::{Document, Error, Fingerprint, MAX_KEY, Options, Policy, Store, Verdict};
@@ -110,6 +110,22 @@ impl Read<'_> {
     }
 }
 
+/// Opens a store by the recipe that is asked for, or by the version before of the same recipe if that has made it.
+fn open_store(path: &Path, options: Options) -> Result<(Store, String), Failure> {
+    let asked = options.recipe.clone();
+    match Store::open(path, options.clone()) {
+        Err(Error::Recipe { stored, asked }) => {
+            let former = Recipe::parse(&asked).and_then(Recipe::former);
+            if former.is_none_or(|former| former.name() != stored) {
+                return Err(Error::Recipe { stored, asked }.into());
+            }
+            let store = Store::open(path, Options { recipe: stored.clone(), ..options })?;
+            Ok((store, stored))
+        }
+        store => Ok((store?, asked)),
+    }
+}
+
 /// Offers a document, which may equal one of a version before by its former digest alone.
 fn offer_to(
     store: &Store,
@@ -194,14 +210,14 @@ impl PyStore {
             let recipe = Recipe::parse(&recipe).map_or(recipe, |known| known.name().to_owned());
             let options = Options {
                 policy,
-                recipe: recipe.clone(),
+                recipe,
                 keep_duplicates,
                 strong_digests: true,
                 ..Options::default()
             };
-            let store = match path {
-                Some(path) => Store::open(path, options)?,
-                None => Store::in_memory(options)?,
+            let (store, recipe) = match path {
+                Some(path) => open_store(&path, options)?,
+                None => (Store::in_memory(options.clone())?, options.recipe),
             };
             Ok(Self { store: RwLock::new(Some(Arc::new(store))), recipe, distance })
         })
