@@ -6,7 +6,10 @@
 //! find it at F1 .74 (forums) to .94 (news). Fitted weights decide, with the votes as evidence;
 //! `docs/quality.md` has the figures.
 
+use url::Url;
+
 use crate::blocks::Page;
+use crate::class_words::Marks;
 use crate::lang::StopList;
 use crate::measure::{Measure, measure};
 use crate::model::model;
@@ -102,12 +105,32 @@ pub(crate) struct Choice {
 ///
 /// The votes alone find the text of articles; forums, lists and pages with few function words they
 /// miss. So how they went is evidence beside the rest, and fitted weights decide.
-pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
+pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Vec<Choice> {
     let votes = vote(page, stopwords);
     let model = model();
     let sizes = votes.sizes();
     let scores = model.scores(page, &votes, &sizes);
-    let keep = model.keep(&scores, &sizes);
+    let keep_but = |barred: &[bool]| {
+        let scores = scores.iter().zip(barred);
+        let scores: Vec<i32> =
+            scores.map(|(score, barred)| if *barred { BARRED } else { *score }).collect();
+        let keep = model.keep(&scores, &sizes).into_iter().zip(barred);
+        keep.map(|(keep, barred)| keep && !barred).collect::<Vec<bool>>()
+    };
+    let expected = |at: usize| {
+        let chance = scores.get(at).map_or(0, |score| model.chance(*score));
+        sizes.get(at).copied().unwrap_or(0) * u64::from(chance)
+    };
+    let hidden = barred_as_hidden(page, expected);
+    let mut keep = keep_but(&hidden);
+    if let Some(comments) = comments(page, url) {
+        let barred: Vec<bool> = hidden.iter().zip(comments).map(|(a, b)| *a || b).collect();
+        let without = keep_but(&barred);
+        let blocks = page.blocks.iter().zip(&without).filter(|(_, keep)| **keep);
+        if blocks.map(|(block, _)| block.text.len()).sum::<usize>() >= LEAST_ARTICLE {
+            keep = without;
+        }
+    }
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
     let mut choices = Vec::with_capacity(keep.len());
@@ -122,6 +145,77 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>) -> Vec<Choice> {
     }
     choices
 }
+
+/// The score of a block that is never text.
+const BARRED: i32 = i32::MIN / 4;
+
+/// Hidden blocks are never text while what is shown has the larger part of it. `expected` is how much text is to be
+/// expected of a block: a page that a script shows when it is ready hides its text behind a menu that is shown.
+fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
+    let text = |hidden: bool| -> u64 {
+        let blocks = page.blocks.iter().enumerate();
+        let blocks = blocks.filter(|(_, block)| block.hidden == hidden && !block.structure);
+        blocks.map(|(at, _)| expected(at)).sum()
+    };
+    let bars = text(true) <= text(false);
+    page.blocks.iter().map(|block| bars && block.hidden).collect()
+}
+
+/// The blocks of comments, in containers that are named so; `None` for a forum and where there are none. A container
+/// that holds the page's main heading holds more than comments.
+fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
+    let title = page.title.to_lowercase();
+    let titled = FORUM_TITLE.iter().any(|word| title.contains(word));
+    if page.kinds.forum || titled || is_forum(url) {
+        return None;
+    }
+    let mut headings = vec![0u32; page.elements.len()];
+    for block in page.blocks.iter().filter(|block| block.heading == 1) {
+        headings.get_mut(block.element).into_iter().for_each(|count| *count += 1);
+    }
+    page.carry_up(&mut headings, |parent, child| *parent += child);
+    let named = |at: usize| {
+        let element = page.elements.get(at);
+        element.is_some_and(|e| e.marks.has(Marks::COMMENT) && e.suspicious)
+            && headings.get(at) == Some(&0)
+    };
+    let inside = page.below(|at| at > 0 && named(at));
+    let blocks: Vec<bool> = page.blocks.iter().map(|b| is_set(&inside, b.element)).collect();
+    blocks.contains(&true).then_some(blocks)
+}
+
+/// Bytes of the shortest text that comments are about: without one the comments are what the page has.
+const LEAST_ARTICLE: usize = 700;
+
+/// Whether an address is that of a forum or of questions and answers.
+fn is_forum(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let words = |text: &str| {
+        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|word| FORUM.iter().any(|forum| word.to_ascii_lowercase().starts_with(forum)))
+    };
+    words(host) || words(url.path())
+}
+
+/// What titles of forums say, in lower case.
+const FORUM_TITLE: [&str; 5] = ["forum", "论坛", "論壇", "bbs", "форум"];
+
+/// What words in the address of a forum begin with.
+const FORUM: [&str; 13] = [
+    "forum",
+    "thread",
+    "topic",
+    "viewtopic",
+    "showthread",
+    "board",
+    "bbs",
+    "discuss",
+    "question",
+    "ask",
+    "answer",
+    "community",
+    "tieba",
+];
 
 /// What speaks most against a block that the votes would keep.
 fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
@@ -218,6 +312,27 @@ fn trim_to_run(values: &[f64], measures: &[Measure], reasons: &mut [Reason]) {
             && let Some(reason) = reasons.get_mut(index)
         {
             *reason = Reason::OutsideRun;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forums_are_known_by_their_addresses() {
+        let forum = |url: &str| is_forum(&Url::parse(url).unwrap());
+        for url in [
+            "http://forum.example/1",
+            "http://a.example/viewtopic.php?t=1",
+            "http://bbs.example/x",
+            "http://a.example/questions/7/why",
+        ] {
+            assert!(forum(url), "{url}");
+        }
+        for url in ["http://a.example/news/the-river", "http://task.example/masks", "urn:x"] {
+            assert!(!forum(url), "{url}");
         }
     }
 }

@@ -137,13 +137,15 @@ impl<'a> Attributes<'a> {
 
 fn hides(style: &str) -> bool {
     let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
-    // `display:none`, wherever it begins.
-    let wanted = b"display:none";
-    let mut at = 0;
+    // Either of these, wherever it begins.
+    let mut found: [(&[u8], usize); 2] = [(b"display:none", 0), (b"visibility:hidden", 0)];
     rest.any(|byte| {
         let byte = byte.to_ascii_lowercase();
-        at = if wanted.get(at) == Some(&byte) { at + 1 } else { usize::from(byte == b'd') };
-        at == wanted.len()
+        found.iter_mut().any(|(wanted, at)| {
+            let first = usize::from(wanted.first() == Some(&byte));
+            *at = if wanted.get(*at) == Some(&byte) { *at + 1 } else { first };
+            *at == wanted.len()
+        })
     })
 }
 

@@ -35,7 +35,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let language = whole.language(page.lang.as_deref());
     page.unhide();
-    let choices = choose(&page, stopwords(language));
+    let choices = choose(&page, stopwords(language), base);
 
     let declared = std::mem::take(&mut page.declared);
     let (url, base) = (base, base_of(base, &declared, limits));

@@ -382,3 +382,61 @@ fn a_short_page_is_not_the_dialog_that_waits_on_it() {
     let page = format!("<p>{notice}</p><div style='display:none'><p>{PROSE} {PROSE}</p></div>");
     assert!(text_of(&page).contains("the carts"), "scripts show it");
 }
+
+/// Sentences of an article.
+const STORY: [&str; 8] = [
+    "When the river rose in the spring, the people of the village moved their animals to the hill.",
+    "They waited there until the water had gone down again, as they did each year after the snow.",
+    "Nobody was surprised, for the miller had warned everybody as soon as the ice began to break.",
+    "The council has now decided to build a wall along the lower meadow before the next winter.",
+    "It will cost more than the village earns in a year, and the county has promised to help.",
+    "Farmers say that the meadow needs the flood, because the mud makes the grass grow thick.",
+    "The school stayed closed for a week, and the children rowed to the bakery to fetch bread.",
+    "At the end of the month the road was dry, and the first market was held before the church.",
+];
+
+fn story(from: usize, to: usize) -> String {
+    STORY.iter().take(to).skip(from).map(|sentence| format!("<p>{sentence}</p>")).collect()
+}
+
+#[test]
+fn hidden_text_is_no_text_while_more_is_shown() {
+    let secret =
+        "Words that are there for machines and that nobody who reads the page has ever seen.";
+    for hidden in [
+        format!("<div style='display:none'><p>{secret}</p></div>"),
+        format!("<p style='color: red; visibility: hidden'>{secret}</p>"),
+        format!("<div hidden><p>{secret}</p></div>"),
+        format!("<div aria-hidden=true><p>{secret}</p></div>"),
+        format!("<noscript><p>{secret}</p></noscript>"),
+    ] {
+        let html =
+            format!("<article><h1>The river</h1>{}{hidden}{}</article>", story(0, 4), story(4, 8));
+        let text = read(&html).text;
+        assert!(!text.contains("machines") && text.contains("the road was dry"), "{hidden}");
+    }
+    // A page that a script shows when it is ready.
+    let html = format!(
+        "<nav><a href=/>Home</a></nav><div style='display:none'>{}</div><p>Menu</p>",
+        story(0, 8)
+    );
+    assert!(read(&html).text.contains("the road was dry"));
+}
+
+#[test]
+fn comments_are_no_text_of_an_article_and_all_of_a_page_without_one() {
+    let comments: String = (0..9)
+        .map(|at| format!("<li class=comment><p>I was there in the year {at} and I saw how the boats went down the river.</p></li>"))
+        .collect();
+    let page = |head: &str, article: &str| {
+        let html = format!(
+            "<head>{head}</head><main><article><h1>The river</h1>{article}</article></main>\
+             <div id=comments class=comments-area><ol>{comments}</ol></div>"
+        );
+        read(&html).text
+    };
+    let article = page("<title>The river</title>", &story(0, 8));
+    assert!(!article.contains("the boats went") && article.contains("the road was dry"));
+    // Without an article the comments are what the page has.
+    assert!(page("<title>The river</title>", "").contains("the boats went"));
+}
