@@ -325,6 +325,14 @@ impl Names {
         Self { heading: Name::of(heading), title: name, alone, is_file: names_file(title) }
     }
 
+    /// The words of the title that the other title does not have, without numbers: these may be of an edition.
+    pub(super) fn own_title_words(&self, other: &Self) -> Vec<u64> {
+        let title = &self.title;
+        let own = |at: &usize| !is_number(title.word(*at));
+        let words = (0..title.words.len()).filter(own).filter_map(|at| title.words.get(at));
+        words.copied().filter(|word| !other.title.words.contains(word)).collect()
+    }
+
     /// Whether the heading is part of the title: a good name.
     fn is_good(&self) -> bool {
         self.title.contains(&self.heading)

@@ -191,6 +191,9 @@ impl Pair<'_> {
 
     fn by_names(&self) -> Option<Reason> {
         let relation = self.named.relation;
+        if self.one_site && self.has_title_word(0) && self.has_title_word(1) {
+            return Some(Reason::NameInText);
+        }
         if !matches!(relation, NameRelation::Pattern | NameRelation::Other) {
             return None;
         }
@@ -216,6 +219,14 @@ impl Pair<'_> {
         };
         (self.fewest() < TEMPLATE_WORDS && !(speaks(0) && speaks(1)))
             .then_some(Reason::TemplateText)
+    }
+
+    /// Whether a word of one title alone is in that page's text, and not in the other's: "Tee - Navy" under the heading
+    /// "Tee".
+    fn has_title_word(&self, side: usize) -> bool {
+        let (own, other) = (self.pages[side], self.pages[1 - side]);
+        let words = own.names.own_title_words(&other.names);
+        words.into_iter().any(|word| own.knows(word) && !other.knows(word))
     }
 
     fn by_text(&self, difference: &Difference) -> Reason {

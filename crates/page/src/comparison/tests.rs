@@ -58,6 +58,21 @@ fn equal_texts_are_one_page_under_a_rephrased_headline_and_two_under_names() {
 }
 
 #[test]
+fn a_variant_that_only_the_title_names_is_another_page() {
+    let tee = |colour: &str| {
+        let text = format!("{}\nColour: {colour}", VILLAGE[..5].join("\n"));
+        titled("Tee", &format!("Tee - {colour} | The shop"), &text, "")
+    };
+    assert_eq!(reason(&tee("Navy"), &tee("Rust")), Reason::NameInText);
+    assert!(reason(&tee("Navy"), &tee("Navy")).same());
+    // Of an article in two sections neither text speaks.
+    let article = |section: &str| {
+        titled("The river", &format!("The river - {section} - Paper"), &village(), "")
+    };
+    assert!(reason(&article("Politics"), &article("Region")).same());
+}
+
+#[test]
 fn a_notice_under_many_names_does_not_speak_of_them() {
     let notice = VILLAGE[..2].join("\n");
     let (one, other) = (
