@@ -71,6 +71,23 @@ fn variants_are_kept_and_a_page_with_comments_is_discarded_with_the_difference_i
 }
 
 #[test]
+fn a_dozen_variants_of_one_long_text_are_all_kept() {
+    let bench = Bench::new();
+    let colours = [
+        "Navy", "Rust", "Black", "White", "Green", "Brown", "Ochre", "Pink", "Grey", "Sand",
+        "Plum", "Lime", "Teal",
+    ];
+    let pages = colours.map(|colour| {
+        let url = format!("http://shop.example/{}", colour.to_lowercase());
+        (url, whole(&format!("Tee - {colour}"), &format!("<p>{}</p>", prose(4, 12))))
+    });
+    let pages: Vec<(&str, String)> =
+        pages.iter().map(|(url, html)| (url.as_str(), html.clone())).collect();
+    offered(&bench, &pages);
+    assert_eq!(bench.kept().len(), colours.len(), "{:?}", lines_of(&bench));
+}
+
+#[test]
 fn without_texts_the_sketch_decides_and_an_upgrade_adds_them() {
     let bench = Bench::new();
     let (one, other) = ("http://shop.example/a", "http://shop.example/long/way/b");

@@ -76,7 +76,7 @@ pub struct Discarded {
 pub enum Evidence {
     /// The two texts were compared.
     Text,
-    /// The sketches alone: the other text was not at hand, or others were more similar.
+    /// The sketches alone, because the other text was missing or beyond those that are compared.
     Sketch,
     /// The fingerprints alone, by the policy that was asked for.
     Fingerprint,

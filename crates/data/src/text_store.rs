@@ -47,6 +47,8 @@ pub struct TextStore {
 #[derive(Debug, Default)]
 struct State {
     files: Option<Files>,
+    /// The files are there and cannot be opened: nothing is written.
+    unusable: bool,
     /// Frames that are not written yet, each with its key.
     pending: BTreeMap<u64, (Vec<u8>, Vec<u8>)>,
     ready: HashMap<u64, Arc<Compared>>,
@@ -77,17 +79,22 @@ impl PackedText {
 }
 
 impl TextStore {
-    /// Opens the texts in a folder, which is made when the first texts are committed.
-    ///
-    /// # Errors
-    /// Those of the file system.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let files = if folder.join("data").exists() {
-            Some(open_files(folder, true).context(folder.display().to_string())?)
-        } else {
-            None
-        };
-        Ok(Self::with(folder, files))
+    /// Opens the texts in a folder, which is made when the first texts are committed. Texts that cannot be opened are
+    /// reported and left as they are: pages are compared by their sketches.
+    pub fn open(folder: &Path) -> Self {
+        if !folder.join("data").exists() {
+            return Self::with(folder, None);
+        }
+        match open_files(folder, true) {
+            Ok(files) => Self::with(folder, Some(files)),
+            Err(error) => {
+                let store = Self::with(folder, None);
+                tracing::warn!("{}: {error}", folder.display());
+                store.say_damaged();
+                store.state().unusable = true;
+                store
+            }
+        }
     }
 
     /// Opens them for reading, while another process may write.
@@ -151,7 +158,7 @@ impl TextStore {
             let folder = self.folder.display();
             tracing::warn!(
                 "{folder} is damaged: pages without a text are compared by their sketches; \
-                 `crawl upgrade` adds the texts again"
+                 delete it, and `crawl upgrade` makes it again"
             );
         }
         None
@@ -163,6 +170,9 @@ impl TextStore {
     /// Those of the file system. What was not written is written by the next call.
     pub fn commit(&self) -> Result<()> {
         let mut state = self.state();
+        if state.unusable {
+            state.pending.clear();
+        }
         if state.pending.is_empty() {
             return Ok(());
         }
@@ -302,7 +312,7 @@ mod tests {
     fn texts_are_found_before_and_after_a_commit_and_an_open() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("texts");
-        let store = TextStore::open(&folder).unwrap();
+        let store = TextStore::open(&folder);
         for id in [0, 1, 5, 6, 9] {
             insert(&store, id, &format!("k{id}"), &format!("text {id}"));
         }
@@ -311,7 +321,7 @@ mod tests {
         store.commit().unwrap();
         insert(&store, 7, "k7", "text 7");
         store.commit().unwrap();
-        for store in [TextStore::open(&folder).unwrap(), TextStore::read_only(&folder)] {
+        for store in [TextStore::open(&folder), TextStore::read_only(&folder)] {
             for id in [0, 1, 5, 6, 7, 9] {
                 assert_eq!(text(&store, id, &format!("k{id}")).unwrap(), format!("text {id}"));
             }
@@ -325,32 +335,43 @@ mod tests {
     #[test]
     fn a_text_of_another_document_or_a_damaged_one_is_none() {
         let folder = tempfile::tempdir().unwrap();
-        let store = TextStore::open(folder.path()).unwrap();
+        let store = TextStore::open(folder.path());
         insert(&store, 3, "before the crash", "one");
         insert(&store, 4, "k4", "four");
         store.commit().unwrap();
-        let store = TextStore::open(folder.path()).unwrap();
+        let store = TextStore::open(folder.path());
         assert_eq!(text(&store, 3, "the number again"), None);
         assert!(store.is_damaged());
         let data = folder.path().join("data");
         let mut bytes = std::fs::read(&data).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&data, &bytes).unwrap();
-        assert_eq!(text(&TextStore::open(folder.path()).unwrap(), 4, "k4"), None);
+        assert_eq!(text(&TextStore::open(folder.path()), 4, "k4"), None);
         std::fs::write(&data, []).unwrap();
-        assert_eq!(text(&TextStore::open(folder.path()).unwrap(), 4, "k4"), None);
+        assert_eq!(text(&TextStore::open(folder.path()), 4, "k4"), None);
         std::fs::remove_file(data).unwrap();
-        assert_eq!(text(&TextStore::open(folder.path()).unwrap(), 4, "k4"), None);
-        let again = TextStore::open(folder.path()).unwrap();
+        assert_eq!(text(&TextStore::open(folder.path()), 4, "k4"), None);
+        let again = TextStore::open(folder.path());
         insert(&again, 4, "k4", "four");
         again.commit().unwrap();
         assert_eq!(text(&TextStore::read_only(folder.path()), 4, "k4").unwrap(), "four");
     }
 
     #[test]
+    fn texts_that_cannot_be_opened_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("data")).unwrap();
+        let store = TextStore::open(folder.path());
+        assert!(store.is_damaged());
+        insert(&store, 1, "k1", "one");
+        store.commit().unwrap();
+        assert!(!folder.path().join("places").exists());
+    }
+
+    #[test]
     fn few_texts_are_held_ready() {
         let folder = tempfile::tempdir().unwrap();
-        let store = TextStore::open(folder.path()).unwrap();
+        let store = TextStore::open(folder.path());
         let long = "word ".repeat(40_000);
         for id in 0..60 {
             insert(&store, id, "k", &long);

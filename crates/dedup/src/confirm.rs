@@ -3,8 +3,8 @@
 use crate::policy::Neighbour;
 use crate::record::{Document, Record};
 
-/// The number of proposed documents that are compared by their texts for one document. Policy and sketch decide about
-/// the others.
+/// The number of proposed documents that are compared by their texts for one document. Of those beyond them only
+/// documents of equal text and the same name are duplicates.
 pub const MAX_COMPARED: usize = 8;
 /// The same where all duplicates of a document are looked up, and none is offered.
 pub const MAX_COMPARED_OF_ALL: usize = 64;

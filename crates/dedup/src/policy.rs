@@ -266,8 +266,12 @@ impl Policy {
     /// may be what all pages of a kind say: what each shop of a chain says of itself, under its town.
     fn names_tell_apart(&self, a: Side<'_>, b: Side<'_>) -> bool {
         let most = if a.site == b.site { self.template_tokens } else { self.short_tokens };
-        a.tokens.min(b.tokens) < most
-            && (named_differently(a.names, b.names) || numbered_differently(a.names[0], b.names[0]))
+        a.tokens.min(b.tokens) < most && Self::names_differ(a, b)
+    }
+
+    /// Returns whether two documents have other names, or names that differ in numbers alone.
+    pub(crate) fn names_differ(a: Side<'_>, b: Side<'_>) -> bool {
+        named_differently(a.names, b.names) || numbered_differently(a.names[0], b.names[0])
     }
 
     /// Whether so many bits differ that the words are others, whatever else is alike.

@@ -65,7 +65,7 @@ impl Committer {
             received: None,
             stats,
             texts: TextCache::default(),
-            compared: Arc::new(TextStore::open(&data.texts())?),
+            compared: Arc::new(TextStore::open(&data.texts())),
             named: BTreeMap::new(),
             run: Run {
                 moved_seeds: skips.moved_seeds,

@@ -414,9 +414,10 @@ impl View {
                 let fingerprints = [document.fingerprint, row.fingerprint];
                 let other = row.side();
                 let weighed = self.policy.weigh(id, (level, table), fingerprints, [side, other]);
-                (weighed, side.shares_name(&other))
+                let names = (side.shares_name(&other), Policy::names_differ(side, other));
+                (weighed, names)
             })?;
-            let wanted = |((near, confirmed), _): &((Neighbour, bool), bool)| {
+            let wanted = |((near, confirmed), _): &((Neighbour, bool), (bool, bool))| {
                 *confirmed || confirm.is_some() && self.policy.is_in_doubt(near)
             };
             all.extend(weighed.filter(wanted));
@@ -426,8 +427,8 @@ impl View {
             return Ok(all.into_iter().map(|((near, _), _)| near).collect());
         };
         // Of many pages of one template that of the same name comes first.
-        all.sort_by_key(|(_, shares_name)| !shares_name);
-        let all = all.into_iter().map(|(weighed, _)| weighed).collect();
+        all.sort_by_key(|(_, (shares_name, _))| !shares_name);
+        let all = all.into_iter().map(|((near, confirmed), (_, differ))| (near, confirmed, differ));
         self.confirmed(document, all, extent, confirm)
     }
 
@@ -435,7 +436,7 @@ impl View {
     fn confirmed(
         &self,
         document: &Document<'_>,
-        proposed: Vec<(Neighbour, bool)>,
+        proposed: impl Iterator<Item = (Neighbour, bool, bool)>,
         extent: Extent,
         confirm: &mut dyn Confirm,
     ) -> Result<Vec<Neighbour>> {
@@ -444,7 +445,10 @@ impl View {
             Extent::All => MAX_COMPARED_OF_ALL,
         };
         let mut matches = Vec::new();
-        for (neighbour, mut confirmed) in proposed {
+        for (neighbour, mut confirmed, names_differ) in proposed {
+            // After so many of its kind were refused by their texts, only equal text under the same name counts: a
+            // sketch sees no difference between a dozen variants of one product.
+            confirmed &= left > 0 || neighbour.level == Level::Text && !names_differ;
             if left > 0
                 && self.policy.is_in_doubt(&neighbour)
                 && let Some(record) = self.record(neighbour.id)?
