@@ -82,10 +82,11 @@ pub(super) fn run(page: &str, json: bool, dirs: &[PathBuf]) -> Result<u8> {
     if let Some(url) = &shown.compared_with {
         writeln!(out, "compared   {}  (the better page took its place since)", line(url, 120))?;
     }
-    writeln!(out, "why        {}", entry.reason())?;
+    writeln!(out, "why        {}", line(&entry.reason(), 400))?;
     if let (Some(own), Some(other)) = (&own, &other) {
-        for phrase in differs(other, own) {
-            writeln!(out, "differs    {}", line(&phrase, 200))?;
+        // The reason says it where the texts were compared.
+        for phrase in differs(other, own).iter().filter(|_| entry.compared.is_none()) {
+            writeln!(out, "differs    {}", line(phrase, 200))?;
         }
     }
     if !entry.title.is_empty() {

@@ -99,9 +99,9 @@ impl Discarded {
     /// Returns why it was discarded, in words for a person.
     pub fn reason(&self) -> String {
         let similarity = self.similarity.map_or(String::new(), |similarity| {
-            let asked = self
-                .similarity_threshold
-                .map_or(String::new(), |t| format!(" (at least {t} was asked for)"));
+            // Where the texts were compared the threshold did not decide.
+            let asked = self.similarity_threshold.filter(|_| self.compared.is_none());
+            let asked = asked.map_or(String::new(), |t| format!(" (at least {t} was required)"));
             format!(", similarity {similarity:.2}{asked}")
         });
         let compared = self.compared.as_ref().map_or(String::new(), |compared| {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// Hashes of the numbers in a text, but for dates, times of day and counters.
+/// Hashes of the numbers in a text except dates, times of day and counters.
 pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
     numbers(&with_plain_digits(text), false).map(|number| hash(number.as_bytes())).collect()
 }

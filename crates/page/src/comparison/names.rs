@@ -17,7 +17,7 @@ const MAX_NAME: usize = 64;
 const LONG_WORD: usize = 4;
 /// A heading of more words is a sentence.
 const LONGEST_NAME: usize = 24;
-/// Sites seldom have a name of so many words.
+/// Words of a title that is too long to be a site's name.
 const LONG_TITLE: usize = 4;
 
 /// The relation of the names of two pages.
@@ -26,9 +26,9 @@ const LONG_TITLE: usize = 4;
 pub enum NameRelation {
     /// Neither has a name, or one of them has none.
     Unknown,
-    /// Equal, but for the name of the site.
+    /// Equal, ignoring the name of the site.
     Same,
-    /// Of one pattern with other words in one place: "Tee - Navy" and "Tee - Rust".
+    /// Of one pattern that differs in one place: "Tee - Navy" and "Tee - Rust".
     Pattern,
     /// Neither of these.
     Other,
@@ -371,7 +371,8 @@ impl<'n> Named<'n> {
         self.names[side].words.iter().copied().filter(|word| !theirs.contains(word))
     }
 
-    /// Those of at least four letters, or of a script without spaces: others say little.
+    /// [`own_words`](Self::own_words) of at least four letters, or of a script without spaces. Shorter words occur in
+    /// every text.
     pub(super) fn own_long_words(&self, side: usize) -> Vec<u64> {
         let name = self.names[side];
         let own: Vec<u64> = self.own_words(side).collect();

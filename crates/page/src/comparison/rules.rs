@@ -9,37 +9,37 @@ use crate::difference::{
     Difference, Part, PartKind, Substitution, Words, compare, is_number, phrases,
 };
 
-/// Names of at most so many words are names and no headlines, which are rewritten.
+/// Words of the longest name that is not a headline. Headlines are rewritten.
 const SHORT_NAME: usize = 5;
-/// With fewer words a text says nothing that its template does not.
+/// Words of the shortest text that is more than its template.
 const FEW_WORDS: usize = 15;
-/// With fewer words a text that does not speak of its name may be its template's.
+/// Words of the shortest text that is compared although it does not mention its name.
 const TEMPLATE_WORDS: usize = 200;
-/// A text that has a smaller share of the words of its name does not speak of it.
+/// Smallest share of the words of its name that a text mentions.
 const SPEAKS: f64 = 0.25;
 /// A phrase that is replaced, and so large a share of the words, are the mark of a template.
 const SUBSTITUTED: f64 = 0.008;
-/// With so many words under one name a substitution is an edit.
+/// Words from which on a substitution under one name is an edit.
 const EDITED_WORDS: usize = 400;
-/// Cells with numbers that differ: so many, and this share of all.
+/// Cells with numbers that differ: number, and share of all such cells.
 const CELLS: (usize, f64) = (2, 0.3);
-/// Numbers that differ: so many, in so many lines, this share of the page's numbers, this share of its words.
+/// Numbers that differ: how many, in how many lines, share of the page's numbers, share of its words.
 const NUMBERS: (usize, usize, f64, f64) = (2, 2, 0.3, 0.015);
-/// Under one name, two pages that have a greater share of their own each, or one of them.
+/// Largest share of unique text under the same name: in both pages, in one.
 const OWN: [f64; 2] = [0.15, 0.7];
-/// The same under other names.
+/// The same under different names.
 const OWN_OTHER_NAME: [f64; 2] = [0.03, 0.15];
-/// A page of another site that has a greater share of its own, and so many words of it, is no copy.
+/// Share and number of unique words from which on a page is not a copy of another site's page.
 const OWN_OTHER_SITE: (f64, usize) = (0.2, 50);
-/// A line of so many words is a sentence.
+/// Words of the shortest sentence.
 const SENTENCE: usize = 8;
-/// With fewer words for each of its numbers a line is a box of measures: the weather, prices of stocks.
+/// Words for each number of a line. With fewer it is a box of measures: the weather, stock prices.
 const PER_NUMBER: usize = 4;
 /// More numbers than these differ in one sentence alone: this share of its numbers, this share of the page's words.
 const OF_SENTENCE: (f64, f64) = (0.6, 0.01);
-/// A number that is replaced in so many places of a long text under one name is that of a chapter or edition.
+/// Places from which on a replaced number is that of a chapter or edition.
 const RENUMBERED: usize = 3;
-/// Letters that one word may have more than another of the same stem.
+/// Letters of the longest ending by which two words of one stem differ.
 const MAX_ENDING: usize = 3;
 
 /// Why two pages are one, or two.
@@ -148,7 +148,7 @@ impl Outcome {
 
 /// Compares a page with one that is kept; `one_site` says whether they are of one site.
 ///
-/// The outcome is the same in both orders, but for one rule: a page of another site with text of its own is no copy
+/// The outcome is the same in both orders, except for one rule: a page of another site with text of its own is no copy
 /// ([`Reason::OwnText`]), while one that the kept page contains is.
 ///
 /// # Complexity
