@@ -21,9 +21,45 @@ pub fn site_name(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
+/// The registrable domain of a URL by the list of public suffixes, its private part included: `m.a.example.co.uk` and
+/// port 8080 of `www.example.co.uk` are `example.co.uk`, and two users of `github.io` are two sites. An address literal, a
+/// name without a dot and a public suffix itself are the host with its port.
+///
+/// Source: <https://publicsuffix.org>, compiled in by the crate `psl`.
+pub fn registrable_site(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let domain = match url.host() {
+        Some(url::Host::Domain(name)) => psl::domain_str(name.trim_end_matches('.')),
+        _ => None,
+    };
+    domain.map_or_else(
+        || url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")),
+        str::to_owned,
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_registrable_site_is_what_somebody_registered() {
+        for (url, site) in [
+            ("http://a.example/x", "a.example"),
+            ("https://m.shop.example.co.uk:8443/x", "example.co.uk"),
+            ("https://amp.example.com./", "example.com"),
+            ("https://one.github.io/", "one.github.io"),
+            ("https://www.one.github.io/", "one.github.io"),
+            ("https://github.io/", "github.io"),
+            ("http://127.0.0.1:8080/", "127.0.0.1:8080"),
+            ("http://[::1]:80/", "[::1]"),
+            ("http://localhost:3000/", "localhost:3000"),
+            ("https://例え.テスト/", "xn--r8jz45g.xn--zckzah"),
+            ("file:///a", ""),
+        ] {
+            assert_eq!(registrable_site(&Url::parse(url).unwrap()), site, "{url}");
+        }
+    }
 
     #[test]
     fn a_host_has_its_port_and_a_site_no_www() {

@@ -5,7 +5,8 @@ URL rules of a crawler.
 
 - [`normalize`] brings URLs to their normal form and refuses traps, within [`UrlLimits`].
 - [`Scope`] says which URLs belong to a crawl.
-- [`host_key`] names a host for politeness and logs, [`site_name`] the site that owns a page.
+- [`host_key`] names a host for politeness and logs, [`site_name`] the site that owns a page,
+  [`registrable_site`] the same by the list of public suffixes.
 - [`AddressRank`] says which of two addresses of one text a person would keep.
 - [`url_key`] is a URL's identity in 128 bits.
 */
@@ -20,7 +21,7 @@ mod normalize;
 mod rank;
 mod scope;
 
-pub use host::{host_key, site_name};
+pub use host::{host_key, registrable_site, site_name};
 pub use key::{UrlKey, url_key};
 pub use normalize::{Rejected, UrlLimits, normalize};
 pub use rank::AddressRank;
