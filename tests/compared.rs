@@ -63,6 +63,13 @@ fn variants_are_kept_and_a_page_with_comments_is_discarded_with_the_difference_i
     assert_eq!(line["compared"]["reason"], "little-differs");
     let differs = line["compared"]["differs"][0].as_str().unwrap();
     assert!(differs.starts_with("only in this page, 8 words: \"anna wrote"), "{differs}");
+    let [item] = &line["difference"].as_array().unwrap()[..] else { panic!("{line}") };
+    assert_eq!((&item["kind"], &item["words"]), (&"only-in-discarded".into(), &8.into()));
+    assert!(item["example"].as_str().unwrap().starts_with("\"anna wrote"), "{item}");
+    let measure = |value: &Value| value.as_f64().is_some_and(|value| (0.5..1.0).contains(&value));
+    assert!(measure(&line["jaccard"]) && measure(&line["containment"][0]), "{line}");
+    assert_eq!(line["containment"][1], 1.0);
+    assert!(line["page_type"].is_string() && line["confidence"].is_number(), "{line}");
     let shown = bench.run(&["duplicates", "show", &line["id"].to_string()]);
     assert!(shown.contains("only in this page, 8 words"), "{shown}");
     // The same rules on what is stored change nothing.

@@ -488,6 +488,9 @@ pub(crate) struct ExportArgs {
     /// Only this language, such as zh
     #[arg(long, value_name = "CODE")]
     pub(crate) language: Option<String>,
+    /// Keep the lines that a site repeats on three or more pages
+    #[arg(long)]
+    pub(crate) no_site_boilerplate: bool,
     #[command(flatten)]
     pub(crate) data: Data,
 }

@@ -29,6 +29,8 @@ pub(super) fn extract(files: &[PathBuf], text_only: bool) -> Result<u8> {
             "heading": document.heading,
             "language": document.language,
             "text": document.text,
+            "page_type": document.page_type.as_str(),
+            "confidence": (f64::from(document.confidence) * 1000.0).round() / 1000.0,
             "blocks": blocks_json(&document),
             "links": links,
             "canonical": document.canonical.as_ref().map(as_it_stands),

@@ -30,7 +30,7 @@ fn search(query: &str, limit: usize, dirs: &[PathBuf]) -> Result<Found> {
         found.pages += searcher.len();
         let rows = Rows::open(data)?;
         if let [_] = dirs {
-            let copies = crate::duplicates::copies(&rows);
+            let copies = hapax_data::copies(&rows);
             let own = |hit: &Hit| Some((hit.url.clone(), *copies.get(&hit.id)?));
             found.copies.extend(hits.iter().filter_map(own));
         } else {

@@ -8,5 +8,5 @@ mod why;
 
 pub(crate) use columns::Columns;
 pub(crate) use filter::{Filter, Order};
-pub(crate) use select::{copies, gone_told, members, wanted};
+pub(crate) use select::{gone_told, members, wanted};
 pub(crate) use why::texts;

@@ -1,7 +1,5 @@
 //! Selects rows by filters.
 
-use std::collections::HashMap;
-
 use anyhow::Result;
 use hapax_data::{Cluster, Row, Rows};
 
@@ -43,13 +41,4 @@ pub(crate) fn members(cluster: &Cluster<'_>) -> String {
         (0, _) => redirects,
         (copies, _) => format!("{} more and {redirects}", number(copies)),
     }
-}
-
-/// How many discarded pages stand behind each kept one, redirects not counted.
-pub(crate) fn copies(rows: &Rows) -> HashMap<u64, u64> {
-    let mut copies = HashMap::new();
-    for row in rows.discarded().filter(|row| !row.is_alias()) {
-        *copies.entry(rows.kept_for(row).0).or_default() += 1;
-    }
-    copies
 }

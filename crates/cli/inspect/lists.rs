@@ -19,7 +19,7 @@ use super::page::link;
 use super::views::frame;
 use crate::args::ListArgs;
 use crate::duplicates::{Filter, Order};
-use crate::duplicates::{copies, gone_told, members, wanted};
+use crate::duplicates::{gone_told, members, wanted};
 use crate::open_index::advised;
 use crate::output::{bytes, escape, number};
 
@@ -259,7 +259,7 @@ pub(super) fn search(rows: &Rows, data: &Path, words: &str) -> Result<Markup> {
             Searcher::open(&data.join("index"), jieba).map_err(|error| advised(data, error))?;
         Some(searcher.search(words, HITS)?)
     };
-    let copies = copies(rows);
+    let copies = hapax_data::copies(rows);
     let body = html! {
         h1 { "Search the kept pages" }
         form.filter method="get" action="/search" role="search" {

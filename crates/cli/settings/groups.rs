@@ -169,6 +169,9 @@ pub(crate) struct Output {
     /// Fetch and follow links only: no text, no duplicates, no WARC, no index
     #[arg(long, env = "HAPAX_LINKS_ONLY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) links_only: Option<bool>,
+    /// Export texts with the lines that a site repeats on three or more pages
+    #[arg(long, env = "HAPAX_NO_SITE_BOILERPLATE", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) no_site_boilerplate: Option<bool>,
 }
 
 /// Work shared among many.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::error::Result;
-use hapax_data::{ComparedTexts, DecidedBy, DuplicateKind, PackedText, compared_texts, round};
+use hapax_data::{
+    ComparedTexts, DecidedBy, DuplicateKind, PackedText, PageMeta, compared_texts, round,
+};
 use hapax_dedup::{Level, Neighbour, Policy, Record};
 use hapax_index::{Page, StoredPage};
 use hapax_page::comparison::{Compared, PageText, compare_pages};
@@ -34,6 +36,8 @@ struct Found {
     canonical: bool,
     /// What later pages are compared with.
     page_text: Option<PageText>,
+    /// What the index stores of it besides.
+    meta: String,
 }
 
 impl Committer {
@@ -362,7 +366,9 @@ impl Committer {
         };
         let compared = self.compare_stored(record, (of, of_id));
         let page = page.as_ref();
-        Discarded {
+        let meta = page.map(|page| PageMeta::from_json(&page.meta)).unwrap_or_default();
+        let evidence = Some(self.evidence(compared.as_ref()));
+        let line = Discarded {
             time: now(),
             id,
             kind: if exact { DuplicateKind::Exact } else { DuplicateKind::Near },
@@ -380,8 +386,13 @@ impl Committer {
             level: Some(level.to_owned()),
             table: near.and_then(|near| near.table),
             recipe: Some(self.recipe.name().to_owned()),
-            evidence: Some(self.evidence(compared.as_ref())),
-            compared,
+            evidence,
+            compared: None,
+            jaccard: None,
+            containment: None,
+            difference: Vec::new(),
+            page_type: meta.page_type,
+            confidence: meta.confidence,
             key: None,
             title: page.map(|page| page.title.clone()).unwrap_or_default(),
             language: page.map(|page| page.language.clone()).unwrap_or_default(),
@@ -392,7 +403,8 @@ impl Committer {
             canonical: page.is_some_and(|page| page.canonical),
             warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
             url,
-        }
+        };
+        line.with_compared(compared)
     }
 
     /// What the texts of two stored pages say, if both are at hand and make them one page.
@@ -481,6 +493,7 @@ impl Committer {
             stored_at: entry.warc.clone().unwrap_or_default(),
             canonical: entry.canonical,
             page_text: None,
+            meta: String::new(),
         };
         if self.search.index.is_none() {
             return Ok(found);
@@ -496,7 +509,7 @@ impl Committer {
             if of.is_some_and(|of| of.has_digest_of(&found.record)) {
                 let kept_text = self.compared.get(kept.id, entry.of.url.as_bytes());
                 found.page_text = kept_text.map(|text| text.page().clone());
-                (found.text, found.stored_at) = (kept.text, kept.stored_at);
+                (found.text, found.stored_at, found.meta) = (kept.text, kept.stored_at, kept.meta);
                 return Ok(found);
             }
         }
@@ -511,6 +524,7 @@ impl Committer {
             return refused(Refused::NoText);
         }
         found.page_text = Some(PageText::of(&document, &basis));
+        found.meta = PageMeta::of(&document).to_json();
         found.text = basis.text;
         found.stored_at = place.clone().unwrap_or_default();
         if !exact {
@@ -535,6 +549,7 @@ impl Committer {
             stored_at: &found.stored_at,
             bytes: entry.bytes,
             canonical: found.canonical,
+            meta: &found.meta,
         })
     }
 

@@ -16,7 +16,7 @@ use super::commit::{Committer, place};
 use super::event::{Event, Page as Observed};
 use super::page::PageWork;
 use hapax_data::stored_text;
-use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, round};
+use hapax_data::{ComparedTexts, Discarded, DiscardedOf, Evidence, PackedText, PageMeta, round};
 
 impl Committer {
     pub(super) fn keep(
@@ -32,8 +32,10 @@ impl Committer {
         if let Some(location) = location {
             self.warc.places.insert(id, (location, page.time));
         }
+        let meta = PageMeta::of(&page.document).to_json();
         if self.search.adds {
             self.add_to_index(&Page {
+                meta: &meta,
                 id,
                 url: page.url.as_str(),
                 title: &page.document.title,
@@ -49,6 +51,7 @@ impl Committer {
             id,
             StoredPage {
                 id,
+                meta,
                 url: page.url.to_string(),
                 title: page.document.title.clone(),
                 text: String::new(),
@@ -156,6 +159,7 @@ impl Committer {
         });
         let (shared, different) =
             other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
+        let meta = PageMeta::of(&page.document);
         let line = Discarded {
             time,
             id,
@@ -172,7 +176,12 @@ impl Committer {
             table: best.table,
             recipe: Some(self.recipe.name().to_owned()),
             evidence: Some(self.evidence(compared.as_ref())),
-            compared,
+            compared: None,
+            jaccard: None,
+            containment: None,
+            difference: Vec::new(),
+            page_type: meta.page_type,
+            confidence: meta.confidence,
             key: page.key.clone(),
             title: page.document.title.clone(),
             language: page.document.language.to_owned(),
@@ -183,6 +192,7 @@ impl Committer {
             canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
         };
+        let line = line.with_compared(compared);
         self.logs.discarded.append(&line)?;
         self.observer.tell(&Event::Discarded { page: Observed::of(page), line: &line })?;
         self.stats.update(|counts| *counts.of_kind(kind) += 1);
@@ -271,6 +281,11 @@ impl Committer {
                 recipe: None,
                 evidence: None,
                 compared: None,
+                jaccard: None,
+                containment: None,
+                difference: Vec::new(),
+                page_type: None,
+                confidence: None,
                 key: None,
                 title: String::new(),
                 language: String::new(),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use hapax_dedup::{Confirm, Document, Level, Neighbour, Proposal};
 use hapax_page::comparison::{Compared, Outcome, compare_pages};
+use hapax_page::difference::{Difference, Summary};
 
-use crate::lines::ComparedTexts;
+use crate::lines::{ComparedTexts, DifferenceItem};
 use crate::text_store::TextStore;
 
 /// The two pages of a log line in its phrases.
@@ -29,12 +30,20 @@ impl Finding {
 
 /// What the log says of two pages that are one, from their texts.
 pub fn compared_texts(outcome: &Outcome, page: &Compared, kept: &Compared) -> ComparedTexts {
-    let difference = outcome.difference.clone().unwrap_or_default();
+    let none = Difference::default();
+    let difference = outcome.difference.as_ref().unwrap_or(&none);
+    let item = |summary: Summary| DifferenceItem {
+        kind: summary.kind.as_str().to_owned(),
+        words: summary.words,
+        example: summary.example,
+    };
     ComparedTexts {
         reason: outcome.reason.as_str().to_owned(),
-        jaccard: round(difference.jaccard()),
         own: difference.own_shares().map(round),
         differs: outcome.phrases(page, kept, NAMES),
+        jaccard: round(difference.jaccard()),
+        containment: difference.containment().map(round),
+        difference: outcome.summaries(page, kept).into_iter().map(item).collect(),
     }
 }
 

@@ -14,6 +14,7 @@ mod diff;
 mod digests;
 mod dir;
 mod error;
+mod export;
 mod feed;
 pub mod files;
 mod filter;
@@ -24,9 +25,11 @@ mod log;
 mod log_stats;
 mod markdown;
 mod page_counts;
+mod page_meta;
 mod positions;
 mod reason;
 mod rows;
+mod site_lines;
 mod spool;
 mod standing;
 mod tables;
@@ -45,19 +48,24 @@ pub use diff::{Piece, diff, diff_deadline};
 pub use digests::{Digests, Extent, is_of_text, matches, matches_of_record};
 pub use dir::{DataDir, is_held, is_locked, must_exist, must_hold_pages, replace};
 pub use error::{Context, Error, Result, unreadable, unwritable};
+pub use export::{Export, ExportedPage, copies};
 pub use feed::{FeedWriter, UrlFilter, WholeFeed, read_feed};
 pub use filter::{RowFilter, parse_distances, parse_moment, parse_similarities};
 pub use kind::{DecidedBy, DuplicateKind};
-pub use lines::{Claim, ComparedTexts, Discarded, DiscardedOf, Evidence, SitemapPart, Skipped};
+pub use lines::{
+    Claim, ComparedTexts, DifferenceItem, Discarded, DiscardedOf, Evidence, SitemapPart, Skipped,
+};
 pub use log::{Committed, Log};
 pub use log_stats::{HostStats, LogStats, SIMILARITY_CLASSES};
 pub use markdown::markdown;
 pub use page_counts::PageCounts;
+pub use page_meta::PageMeta;
 pub use positions::{
     PagePosition, SkipPosition, digests_of, is_looking, moved_seeds, read_position, skipped_of,
 };
 pub use reason::SkipReason;
 pub use rows::{NONE, Row, Rows, is_of_host};
+pub use site_lines::{Cleaned, SiteLines, SiteLinesBuilder};
 pub use spool::{Answer, Request, Spool, submit};
 pub use standing::{Heads, Shown, Standing, tables};
 pub use tables::{ELSEWHERE, locked, read_only, url_of_key};

@@ -53,9 +53,24 @@ pub struct Discarded {
     /// What decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What the comparison of the two texts found, if they were compared.
+    /// What the comparison of the two texts found, if they were compared. Its measures are the three fields below.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedTexts>,
+    /// Jaccard similarity of all words, if the texts were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jaccard: Option<f64>,
+    /// The share of the words of each page that the other one has: of the discarded page, of the kept one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub containment: Option<[f64; 2]>,
+    /// What differs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub difference: Vec<DifferenceItem>,
+    /// What kind of page it is, see [`PageMeta`](crate::PageMeta).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub page_type: Option<String>,
+    /// The F1 that is expected of its main text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
     /// Sentences in both pages.
     #[serde(default)]
     pub shared: Vec<String>,
@@ -87,12 +102,31 @@ pub enum Evidence {
 pub struct ComparedTexts {
     /// Why the pages are one: `equal-text`, `volatile` or `little-differs`.
     pub reason: String,
-    /// Jaccard similarity of the words.
-    pub jaccard: f64,
     /// The share of each page that is its own: of this page, of the kept one.
     pub own: [f64; 2],
     /// What differs, in words.
     pub differs: Vec<String>,
+    /// Jaccard similarity of the words: a field of the line.
+    #[serde(skip)]
+    pub jaccard: f64,
+    /// The share of each page's words that the other has: a field of the line.
+    #[serde(skip)]
+    pub containment: [f64; 2],
+    /// What differs: a field of the line.
+    #[serde(skip)]
+    pub difference: Vec<DifferenceItem>,
+}
+
+/// What differs between two texts, of one kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DifferenceItem {
+    /// `name`, `substitution`, `number`, `words`, `only-in-kept`, `only-in-discarded`, `moved`, `reference`, `counter` or
+    /// `date`.
+    pub kind: String,
+    /// How many words differ; of a substitution, in how many places.
+    pub words: usize,
+    /// At most three examples, quoted.
+    pub example: String,
 }
 
 impl Discarded {
@@ -134,6 +168,15 @@ impl Discarded {
                 self.threshold.unwrap_or(0),
             ),
         }
+    }
+
+    /// Sets what the comparison of the two texts found.
+    #[must_use]
+    pub fn with_compared(self, compared: Option<ComparedTexts>) -> Self {
+        let Some(mut compared) = compared else { return self };
+        let difference = std::mem::take(&mut compared.difference);
+        let (jaccard, containment) = (Some(compared.jaccard), Some(compared.containment));
+        Self { jaccard, containment, difference, compared: Some(compared), ..self }
     }
 
     /// Returns the key in the store.

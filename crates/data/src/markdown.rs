@@ -1,9 +1,9 @@
 //! A kept page as Markdown: its text, escaped so that nothing in it is active.
 
-use hapax_index::StoredPage;
+use crate::export::ExportedPage;
 
 /// The front matter (YAML) and the text.
-pub fn markdown(page: &StoredPage, copies: u64) -> String {
+pub fn markdown(page: &ExportedPage) -> String {
     let mut out = String::with_capacity(page.text.len() + 512);
     out.push_str("---\n");
     for (name, value) in [
@@ -17,7 +17,7 @@ pub fn markdown(page: &StoredPage, copies: u64) -> String {
         quote(value, &mut out);
         out.push('\n');
     }
-    out.push_str(&format!("copies: {copies}\n---\n\n"));
+    out.push_str(&format!("copies: {}\n---\n\n", page.copies));
     let mut first = true;
     // CommonMark ends lines with a lone carriage return too.
     for line in page.text.split(['\n', '\r']).filter(|line| !line.trim().is_empty()) {
@@ -227,18 +227,18 @@ mod tests {
 
     #[test]
     fn a_page_cannot_leave_its_front_matter_or_its_paragraphs() {
-        let page = StoredPage {
+        let page = ExportedPage {
             title: "a\"\n---\nevil: true\u{85}\u{2028}\u{7f}".to_owned(),
             text: "one\r    two\n\n---\n\u{2028}\nthree".to_owned(),
             id: 1,
             url: String::new(),
             language: String::new(),
             fetched: String::new(),
-            stored_at: String::new(),
-            bytes: 0,
-            canonical: false,
+            copies: 2,
+            site_lines: 0,
+            meta: crate::PageMeta::default(),
         };
-        let text = markdown(&page, 2);
+        let text = markdown(&page);
         assert_eq!(
             text,
             "---\nurl: \"\"\ntitle: \"a\\\"\\n---\\nevil: true\\x85\\u2028\\x7F\"\nlanguage: \"\"\nfetched: \"\"\n\

@@ -163,6 +163,8 @@ pub(crate) struct Kinds {
     pub(crate) forum: bool,
     pub(crate) product: bool,
     pub(crate) list: bool,
+    /// Questions and answers of one author.
+    pub(crate) faq: bool,
 }
 
 impl Kinds {
@@ -171,7 +173,13 @@ impl Kinds {
             name.contains("Article") || name.contains("BlogPosting") || name == "article";
         self.forum |= matches!(name, "DiscussionForumPosting" | "QAPage" | "Question");
         self.product |= matches!(name, "Product" | "product");
+        self.faq |= name == "FAQPage";
         self.list |= matches!(name, "ItemList" | "CollectionPage" | "SearchResultsPage");
+    }
+
+    /// Whether it is a discussion. Each question of an FAQ is declared as a question too.
+    pub(crate) const fn is_discussion(self) -> bool {
+        self.forum && !self.faq
     }
 
     /// The types in a piece of JSON-LD, without parsing it: the first few are enough.

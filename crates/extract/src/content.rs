@@ -13,7 +13,8 @@ use crate::class_words::Marks;
 use crate::lang::StopList;
 use crate::measure::{Measure, measure};
 use crate::model::model;
-use crate::votes::{Reason, Votes, is_set};
+use crate::page_type::is_forum;
+use crate::votes::{Choice, Reason, Votes, is_set};
 
 /// A boilerplate name prunes a subtree only if it holds at most this share of the page's mass.
 const MAX_PRUNED_SHARE: f64 = 0.4;
@@ -93,19 +94,19 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     Votes { measures, values, container, inside, reasons }
 }
 
-/// What was decided about a block.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
-    pub(crate) reason: Reason,
-    /// How often a block with such evidence is text, 0 to 1.
-    pub(crate) chance: f32,
+/// What was decided about all blocks.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    pub(crate) choices: Vec<Choice>,
+    /// The expected F1 of what is kept, 0 to 1.
+    pub(crate) confidence: f32,
 }
 
 /// One choice a block.
 ///
 /// The votes alone find the text of articles; forums, lists and pages with few function words they
 /// miss. So how they went is evidence beside the rest, and fitted weights decide.
-pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Vec<Choice> {
+pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Chosen {
     let votes = vote(page, stopwords);
     let model = model();
     let sizes = votes.sizes();
@@ -131,6 +132,7 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ve
             keep = without;
         }
     }
+    let confidence = model.expected_f1(&keep, &scores, &sizes);
     let named =
         page.below(|at| at > 0 && page.elements.get(at).is_some_and(|element| element.suspicious));
     let mut choices = Vec::with_capacity(keep.len());
@@ -143,7 +145,7 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ve
         };
         choices.push(Choice { reason, chance: model.chance(score) as f32 / 65_536.0 });
     }
-    choices
+    Chosen { choices, confidence }
 }
 
 /// The score of a block that is never text.
@@ -164,9 +166,7 @@ fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
 /// The blocks of comments, in containers that are named so; `None` for a forum and where there are none. A container
 /// that holds the page's main heading holds more than comments.
 fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
-    let title = page.title.to_lowercase();
-    let titled = FORUM_TITLE.iter().any(|word| title.contains(word));
-    if page.kinds.forum || titled || is_forum(url) {
+    if page.kinds.is_discussion() || is_forum(url, &page.title) {
         return None;
     }
     let mut headings = vec![0u32; page.elements.len()];
@@ -186,36 +186,6 @@ fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
 
 /// Bytes of the shortest text that comments are about: without one the comments are what the page has.
 const LEAST_ARTICLE: usize = 700;
-
-/// Whether an address is that of a forum or of questions and answers.
-fn is_forum(url: &Url) -> bool {
-    let host = url.host_str().unwrap_or_default();
-    let words = |text: &str| {
-        let mut words = text.split(|c: char| !c.is_ascii_alphanumeric());
-        words.any(|word| FORUM.iter().any(|forum| word.to_ascii_lowercase().starts_with(forum)))
-    };
-    words(host) || words(url.path())
-}
-
-/// What titles of forums say, in lower case.
-const FORUM_TITLE: [&str; 5] = ["forum", "论坛", "論壇", "bbs", "форум"];
-
-/// What words in the address of a forum begin with.
-const FORUM: [&str; 13] = [
-    "forum",
-    "thread",
-    "topic",
-    "viewtopic",
-    "showthread",
-    "board",
-    "bbs",
-    "discuss",
-    "question",
-    "ask",
-    "answer",
-    "community",
-    "tieba",
-];
 
 /// What speaks most against a block that the votes would keep.
 fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
@@ -312,27 +282,6 @@ fn trim_to_run(values: &[f64], measures: &[Measure], reasons: &mut [Reason]) {
             && let Some(reason) = reasons.get_mut(index)
         {
             *reason = Reason::OutsideRun;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn forums_are_known_by_their_addresses() {
-        let forum = |url: &str| is_forum(&Url::parse(url).unwrap());
-        for url in [
-            "http://forum.example/1",
-            "http://a.example/viewtopic.php?t=1",
-            "http://bbs.example/x",
-            "http://a.example/questions/7/why",
-        ] {
-            assert!(forum(url), "{url}");
-        }
-        for url in ["http://a.example/news/the-river", "http://task.example/masks", "urn:x"] {
-            assert!(!forum(url), "{url}");
         }
     }
 }

@@ -2,6 +2,7 @@ use url::Url;
 
 use crate::charset::CharsetSource;
 use crate::numbers::numbers_of_cell;
+use crate::page_type::PageType;
 use crate::parse::Truncation;
 use crate::tokens::{Features, Shingles, features_by};
 use crate::votes::Reason;
@@ -90,6 +91,10 @@ pub struct Document {
     pub charset: &'static str,
     /// What decided about the charset.
     pub charset_source: CharsetSource,
+    /// What kind of page it is.
+    pub page_type: PageType,
+    /// How sure the choice of blocks is: the F1 that is expected of the text, 0 to 1. Of plain text it is 1.
+    pub confidence: f32,
     /// The limit that cut the page short, if one did.
     pub truncated: Option<Truncation>,
 }

@@ -118,6 +118,20 @@ impl Model {
         }
         keep
     }
+
+    /// The expected F1 of keeping these blocks, 0 to 1; 0 where nothing is kept.
+    pub(crate) fn expected_f1(&self, keep: &[bool], scores: &[i32], sizes: &[u64]) -> f32 {
+        let (mut kept, mut found, mut expected) = (0, 0, 0);
+        for ((keep, score), size) in keep.iter().zip(scores).zip(sizes) {
+            let size = (*size).min(MAX_SIZE);
+            let right = size * u64::from(self.chance(*score));
+            expected += right;
+            if *keep {
+                (kept, found) = (kept + size * 65_536, found + right);
+            }
+        }
+        2.0 * found as f32 / (kept + expected).max(1) as f32
+    }
 }
 
 /// A block counts as no more tokens: one that is huge would be kept for its size, whatever its chance.
@@ -157,6 +171,9 @@ mod tests {
         assert_eq!(model.keep(&[-500, -500, -500, -5900], &sizes), [true, true, true, false]);
         assert_eq!(model.keep(&[-5900, -5900], &sizes[..2]), [false, false]);
         assert!(model.keep(&[], &[]).is_empty());
+        let f1 = |keep: &[bool]| model.expected_f1(keep, &[5000, -5000, 4000, -5900], &sizes);
+        let best = f1(&[true, false, true, false]);
+        assert!(best > 0.9 && best <= 1.0 && f1(&[true; 4]) < best && f1(&[false; 4]) == 0.0);
         assert_eq!(
             (model.chance(i32::MIN), model.chance(i32::MAX) > 65_000),
             (model.chance(FIRST), true)

@@ -5,17 +5,18 @@ use url::Url;
 use crate::block_evidence::Witness;
 use crate::blocks;
 use crate::charset::{CharsetSource, decode};
-use crate::content::{Choice, choose, vote};
+use crate::content::{Chosen, choose, vote};
 use crate::context::Surroundings;
 use crate::declared::Declared;
 use crate::document::{Block, Document, Image, Link, RobotsMeta};
 use crate::lang::{Sample, stopwords};
 use crate::limits::Limits;
 use crate::model::model;
+use crate::page_type::{PageType, page_type};
 use crate::parse::{is_xml, parse, parse_as};
 use crate::scan::scan;
 use crate::title::{heading_of, main_heading};
-use crate::votes::Reason;
+use crate::votes::{Choice, Reason};
 use crate::wrap::unwrapped;
 
 /// A refresh after more seconds than this is a page that reloads, not a redirect.
@@ -35,11 +36,12 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
     let language = whole.language(page.lang.as_deref());
     page.unhide();
-    let choices = choose(&page, stopwords(language), base);
+    let Chosen { choices, confidence } = choose(&page, stopwords(language), base);
 
     let declared = std::mem::take(&mut page.declared);
     let (url, base) = (base, base_of(base, &declared, limits));
     let mut document = declare(&base, declared, limits);
+    let page_type = page_type(&page, &choices, url);
     let images = std::mem::take(&mut page.images);
     let mut bytes = 0;
     document.images = images
@@ -76,7 +78,8 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let own = Sample::of(kept);
     let same = own == whole || own.is_small() || own.speaks(language);
     let language = if same { language } else { own.language(page.lang.as_deref()) };
-    Document { language, charset: encoding.name(), charset_source, truncated, ..document }
+    let charset = encoding.name();
+    Document { language, page_type, confidence, charset, charset_source, truncated, ..document }
 }
 
 fn is_xhtml(content_type: Option<&str>, text: &str) -> bool {
@@ -140,6 +143,8 @@ fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
             .filter(|url| url.as_str().len() <= limits.max_url_bytes),
         charset: "UTF-8",
         charset_source: CharsetSource::Detected,
+        page_type: PageType::Other,
+        confidence: 0.0,
         truncated: None,
     }
 }
@@ -228,6 +233,8 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
         refresh: None,
         charset: encoding.name(),
         charset_source,
+        page_type: PageType::Other,
+        confidence: 1.0,
         truncated: None,
     }
 }

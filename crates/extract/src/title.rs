@@ -7,10 +7,10 @@ use url::Url;
 use crate::Document;
 use crate::block_evidence::words as words_of;
 use crate::blocks::{Page, RawBlock};
-use crate::content::Choice;
 use crate::lang::is_cjk;
 use crate::tokens::for_each_token;
 use crate::version::without_version;
+use crate::votes::Choice;
 use crate::votes::Reason;
 
 /// Bytes of a heading, far above any that is one.

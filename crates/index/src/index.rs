@@ -6,20 +6,17 @@ use std::path::{Path, PathBuf};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{LockError, OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::query::RangeQuery;
-use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
-};
 use tantivy::{
     Directory, IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, TantivyError, Term,
 };
 
 use crate::error::{Error, Result};
+use crate::schema::{Fields, TOKENIZER, schemas};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agree};
 
 /// Memory of the writer before it writes a segment.
 const WRITER_BYTES: usize = 48 << 20;
-pub(crate) const TOKENIZER: &str = "mixed";
 
 /// A page to be indexed.
 #[derive(Clone, Debug)]
@@ -42,39 +39,8 @@ pub struct Page<'a> {
     pub bytes: u64,
     /// Whether it names itself as its canonical address.
     pub canonical: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fields {
-    pub(crate) id: Field,
-    pub(crate) url: Field,
-    pub(crate) title: Field,
-    pub(crate) text: Field,
-    pub(crate) language: Field,
-    pub(crate) fetched: Field,
-    pub(crate) stored_at: Field,
-    pub(crate) bytes: Field,
-    pub(crate) canonical: Field,
-}
-
-pub(crate) fn schema() -> (Schema, Fields) {
-    let mut builder = Schema::builder();
-    let indexing = TextFieldIndexing::default()
-        .set_tokenizer(TOKENIZER)
-        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-    let text = TextOptions::default().set_indexing_options(indexing).set_stored();
-    let fields = Fields {
-        id: builder.add_u64_field("id", INDEXED | FAST | STORED),
-        url: builder.add_text_field("url", STRING | STORED),
-        title: builder.add_text_field("title", text.clone()),
-        text: builder.add_text_field("text", text),
-        language: builder.add_text_field("language", STRING | STORED),
-        fetched: builder.add_text_field("fetched", STORED),
-        stored_at: builder.add_text_field("stored_at", STORED),
-        bytes: builder.add_u64_field("bytes", STORED),
-        canonical: builder.add_u64_field("canonical", STORED),
-    };
-    (builder.build(), fields)
+    /// What else the caller stores, in its own words. An index of before drops it.
+    pub meta: &'a str,
 }
 
 /// The writing side. One process at a time.
@@ -101,20 +67,24 @@ impl Index {
     pub fn open(folder: &Path, jieba: Dictionary) -> Result<Self> {
         std::fs::create_dir_all(folder)
             .map_err(|source| Error::Io { path: folder.to_owned(), source })?;
-        let (schema, fields) = schema();
-        let open = || -> tantivy::Result<(tantivy::Index, IndexWriter)> {
+        let open = || -> tantivy::Result<(tantivy::Index, IndexWriter, Fields)> {
             let directory = Verified::new(MmapDirectory::open(folder)?, folder);
-            let index = tantivy::Index::open_or_create(directory, schema.clone())?;
+            let index = if tantivy::Index::exists(&directory)? {
+                tantivy::Index::open(directory)?
+            } else {
+                let [(schema, _), _] = schemas();
+                tantivy::Index::open_or_create(directory, schema)?
+            };
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
             // Opens every file, so that a merge meets no damaged one: on its own threads tantivy's panic would end the
             // process.
             let reader: IndexReader =
                 index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            agree(&index, &reader.searcher(), &schema)?;
+            let fields = agree(&index, &reader.searcher())?;
             let writer = index.writer_with_num_threads(1, WRITER_BYTES)?;
-            Ok((index, writer))
+            Ok((index, writer, fields))
         };
-        let (index, writer) = guarded(folder, open)?;
+        let (index, writer, fields) = guarded(folder, open)?;
         Ok(Self { path: folder.to_owned(), index, writer, fields, failed: false })
     }
 
@@ -134,6 +104,9 @@ impl Index {
         document.add_text(fields.stored_at, page.stored_at);
         document.add_u64(fields.bytes, page.bytes);
         document.add_u64(fields.canonical, page.canonical.into());
+        if let Some(meta) = fields.meta.filter(|_| !page.meta.is_empty()) {
+            document.add_text(meta, page.meta);
+        }
         self.write(|writer| {
             writer.add_document(document).map(|_| ()).map_err(|error| {
                 // A writer whose thread has failed says no more than that; the thread's end says why.
@@ -268,6 +241,7 @@ mod tests {
             stored_at: "1:0",
             bytes: 9,
             canonical: id == 1,
+            meta: "{\"page_type\":\"article\"}",
         }
     }
 
@@ -282,6 +256,29 @@ mod tests {
         assert!(!source.to_string().contains("was killed"), "{source}");
         assert!(matches!(index.add(&page(0, "", "A spring.")), Err(Error::Poisoned)));
         assert!(matches!(index.commit(), Err(Error::Poisoned)));
+    }
+
+    #[test]
+    fn an_index_of_before_takes_pages_and_drops_what_it_has_no_field_for() {
+        for (former, stored) in [(true, ""), (false, "{\"page_type\":\"article\"}")] {
+            let folder = tempfile::tempdir().unwrap();
+            if former {
+                let [_, (schema, _)] = crate::schema::schemas();
+                let directory =
+                    Verified::new(MmapDirectory::open(folder.path()).unwrap(), folder.path());
+                tantivy::Index::open_or_create(directory, schema).unwrap();
+            }
+            for id in 0..2 {
+                let mut index = Index::open(folder.path(), jieba).unwrap();
+                index.add(&page(id, "Springs", "A spring.")).unwrap();
+                index.commit().unwrap();
+                index.close().unwrap();
+            }
+            let searcher = Searcher::open(folder.path(), jieba).unwrap();
+            assert_eq!(searcher.search("spring", 9).unwrap().1, 2);
+            let found = searcher.page(1).unwrap().unwrap();
+            assert_eq!((found.meta.as_str(), found.canonical), (stored, true));
+        }
     }
 
     #[test]

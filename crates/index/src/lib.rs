@@ -8,6 +8,7 @@ mod few_words;
 mod index;
 mod query;
 mod reading;
+mod schema;
 mod searcher;
 mod tokenizer;
 mod verify;

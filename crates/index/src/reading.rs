@@ -142,6 +142,7 @@ mod tests {
                 stored_at: "",
                 bytes: 1,
                 canonical: false,
+                meta: "",
             })
             .unwrap();
         index.commit().unwrap();

@@ -12,8 +12,9 @@ use tantivy::snippet::SnippetGenerator;
 use tantivy::{Directory, IndexReader, ReloadPolicy, TantivyDocument, Term};
 
 use crate::error::{Error, Result};
-use crate::index::{Fields, TOKENIZER, guarded, schema};
+use crate::index::guarded;
 use crate::reading::Reading;
+use crate::schema::{Fields, TOKENIZER};
 use crate::tokenizer::{Dictionary, MixedTokenizer};
 use crate::verify::{Verified, agree};
 
@@ -43,6 +44,8 @@ pub struct StoredPage {
     pub bytes: u64,
     /// Whether it names itself as its canonical address.
     pub canonical: bool,
+    /// What else the caller stored; empty in an index of before.
+    pub meta: String,
 }
 
 /// One result of a search.
@@ -103,16 +106,15 @@ impl Searcher {
         folder: &Path,
         jieba: Dictionary,
     ) -> Result<Self> {
-        let (schema, fields) = schema();
-        let open = || -> tantivy::Result<(tantivy::Index, IndexReader)> {
+        let open = || -> tantivy::Result<(tantivy::Index, IndexReader, Fields)> {
             let index = tantivy::Index::open(Verified::new(directory, folder))?;
             index.tokenizers().register(TOKENIZER, MixedTokenizer::new(jieba));
             let reader: IndexReader =
                 index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-            agree(&index, &reader.searcher(), &schema)?;
-            Ok((index, reader))
+            let fields = agree(&index, &reader.searcher())?;
+            Ok((index, reader, fields))
         };
-        let (index, reader) = guarded(folder, open)?;
+        let (index, reader, fields) = guarded(folder, open)?;
         Ok(Self { path: folder.to_owned(), reader, index, fields })
     }
 
@@ -288,6 +290,7 @@ fn stored(document: &TantivyDocument, fields: Fields) -> StoredPage {
         stored_at: text_of(document, fields.stored_at),
         bytes: number_of(document, fields.bytes),
         canonical: number_of(document, fields.canonical) > 0,
+        meta: fields.meta.map(|meta| text_of(document, meta)).unwrap_or_default(),
     }
 }
 

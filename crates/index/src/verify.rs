@@ -14,8 +14,9 @@ use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWrite
 use tantivy::directory::footer::Footer;
 use tantivy::directory::{DirectoryLock, FileHandle, Lock, WatchCallback, WatchHandle, WritePtr};
 use tantivy::index::SegmentComponent;
-use tantivy::schema::Schema;
 use tantivy::{Directory, Searcher, TantivyError};
+
+use crate::schema::{Fields, fields_of};
 
 const META: &str = "meta.json";
 /// tantivy's list of the files that it may remove.
@@ -230,18 +231,14 @@ fn check_names(bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Compares what meta.json says with the files: the one of an older version has no checksum.
-pub(crate) fn agree(
-    index: &tantivy::Index,
-    searcher: &Searcher,
-    ours: &Schema,
-) -> tantivy::Result<()> {
+/// Compares what meta.json says with the files: the one of an older version has no checksum. Returns the fields.
+pub(crate) fn agree(index: &tantivy::Index, searcher: &Searcher) -> tantivy::Result<Fields> {
     let wrong = |what: String| {
         Err(TantivyError::from(OpenReadError::wrap_io_error(damage(what), PathBuf::from(META))))
     };
-    if index.schema() != *ours {
+    let Some(fields) = fields_of(index) else {
         return wrong("it names other fields: damaged, or of another version".to_owned());
-    }
+    };
     let metas = index.searchable_segment_metas()?;
     for segment in searcher.segment_readers() {
         let id = segment.segment_id();
@@ -262,7 +259,7 @@ pub(crate) fn agree(
             ));
         }
     }
-    Ok(())
+    Ok(fields)
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ fn add(index: &mut Index, id: u64) {
         stored_at: "1:0",
         bytes: 9,
         canonical: false,
+        meta: "",
     };
     index.add(&page).unwrap();
 }

@@ -6,7 +6,8 @@ use std::ops::Range;
 use super::Compared;
 use super::names::{Name, NameRelation, Named};
 use crate::difference::{
-    Difference, Part, PartKind, Substitution, Words, compare, is_number, phrases,
+    Difference, Part, PartKind, Substitution, Summary, SummaryKind, Words, compare, is_number,
+    phrases, summaries,
 };
 
 /// Words of the longest name that is not a headline. Headlines are rewritten.
@@ -134,15 +135,29 @@ impl Outcome {
         self.reason.same()
     }
 
+    /// Returns what differs: the names first, then the texts.
+    pub fn summaries(&self, page: &Compared, kept: &Compared) -> Vec<Summary> {
+        let texts = self.difference.as_ref();
+        let texts = texts.map(|difference| summaries(difference, [page.words(), kept.words()]));
+        self.named().into_iter().chain(texts.into_iter().flatten()).collect()
+    }
+
     /// Returns in words what differs. `names` are those of the two pages in a sentence.
     pub fn phrases(&self, page: &Compared, kept: &Compared, names: [&str; 2]) -> Vec<String> {
-        let [first, second] = &self.differing_names;
-        let named = (first != second).then(|| format!("other name: \"{first}\" -> \"{second}\""));
-        let texts = self
-            .difference
-            .as_ref()
-            .map(|difference| phrases(difference, [page.words(), kept.words()], names));
+        let named = self.named().map(|summary| summary.phrase(names));
+        let texts = self.difference.as_ref();
+        let texts =
+            texts.map(|difference| phrases(difference, [page.words(), kept.words()], names));
         named.into_iter().chain(texts.into_iter().flatten()).collect()
+    }
+
+    fn named(&self) -> Option<Summary> {
+        let [first, second] = &self.differing_names;
+        (first != second).then(|| Summary {
+            kind: SummaryKind::Name,
+            words: first.split_whitespace().count().max(second.split_whitespace().count()),
+            example: format!("\"{first}\" -> \"{second}\""),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! A difference in words for a person.
+//! A difference for a person: what kinds of things differ, with examples, and the same in words.
 
 use super::{Difference, Part, PartKind, Words};
 
@@ -7,46 +7,125 @@ const QUOTED: usize = 3;
 /// Words of a part that are quoted.
 const MAX_QUOTED: usize = 8;
 
-/// Returns what differs, a line for each kind; most telling first. `names` are those of the two texts in a sentence.
-pub fn phrases(
-    difference: &Difference,
-    [first, second]: [&Words; 2],
-    names: [&str; 2],
-) -> Vec<String> {
-    if difference.parts.is_empty() {
+/// What differs, of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The kind.
+    pub kind: SummaryKind,
+    /// How many words differ; of a substitution, in how many places.
+    pub words: usize,
+    /// At most three examples, quoted.
+    pub example: String,
+}
+
+/// Kinds of things that differ, most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SummaryKind {
+    /// The names of the two pages: heading or title.
+    Name,
+    /// A phrase that another one replaces in several places.
+    Substitution,
+    /// Numbers.
+    Number,
+    /// Words that stand in place of others.
+    Words,
+    /// Lines that only the second text has.
+    OnlySecond,
+    /// Lines that only the first text has.
+    OnlyFirst,
+    /// Lines in another place.
+    Moved,
+    /// Numbers of sections, figures and the like.
+    Reference,
+    /// Counters: views, comments.
+    Counter,
+    /// Dates and times.
+    Date,
+}
+
+impl SummaryKind {
+    /// Returns its name in the log, where the discarded page is the first text.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Substitution => "substitution",
+            Self::Number => "number",
+            Self::Words => "words",
+            Self::OnlySecond => "only-in-kept",
+            Self::OnlyFirst => "only-in-discarded",
+            Self::Moved => "moved",
+            Self::Reference => "reference",
+            Self::Counter => "counter",
+            Self::Date => "date",
+        }
+    }
+}
+
+impl Summary {
+    /// Returns it in words. `names` are those of the two texts in a sentence.
+    pub fn phrase(&self, names: [&str; 2]) -> String {
+        let what = match self.kind {
+            SummaryKind::Name => return format!("other name: {}", self.example),
+            SummaryKind::Substitution => {
+                return format!("{} in {} places", self.example, self.words);
+            }
+            SummaryKind::Number => "other numbers".to_owned(),
+            SummaryKind::Words => "other words".to_owned(),
+            SummaryKind::OnlySecond => format!("only in {}", names[1]),
+            SummaryKind::OnlyFirst => format!("only in {}", names[0]),
+            SummaryKind::Moved => "moved".to_owned(),
+            SummaryKind::Reference => "other numbers of sections".to_owned(),
+            SummaryKind::Counter => "other counters".to_owned(),
+            SummaryKind::Date => "other dates or times".to_owned(),
+        };
+        let words =
+            if self.words == 1 { "1 word".to_owned() } else { format!("{} words", self.words) };
+        format!("{what}, {words}: {}", self.example)
+    }
+}
+
+/// Returns what differs, one for each kind and for each of three substitutions; most telling first.
+pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<Summary> {
+    let mut all = Vec::new();
+    for one in difference.substitutions(first, second).iter().take(QUOTED) {
+        let example = format!("\"{}\" -> \"{}\"", one.first, one.second);
+        all.push(Summary { kind: SummaryKind::Substitution, words: one.times, example });
+    }
+    for (of_part, kind) in [
+        (PartKind::Number, SummaryKind::Number),
+        (PartKind::Words, SummaryKind::Words),
+        (PartKind::Added, SummaryKind::OnlySecond),
+        (PartKind::Removed, SummaryKind::OnlyFirst),
+        (PartKind::Moved, SummaryKind::Moved),
+        (PartKind::Reference, SummaryKind::Reference),
+        (PartKind::Counter, SummaryKind::Counter),
+        (PartKind::Date, SummaryKind::Date),
+    ] {
+        let parts = || difference.parts.iter().filter(|part| part.kind == of_part);
+        let words: usize = parts().map(|part| part.first.len().max(part.second.len())).sum();
+        let mut quoted: Vec<String> =
+            parts().take(QUOTED).map(|part| quote(part, first, second)).collect();
+        if parts().nth(QUOTED).is_some() {
+            quoted.push("...".to_owned());
+        }
+        if !quoted.is_empty() {
+            all.push(Summary { kind, words, example: quoted.join(", ") });
+        }
+    }
+    all
+}
+
+/// Returns what differs in words, a line for each kind; most telling first. `names` are those of the two texts in a
+/// sentence.
+pub fn phrases(difference: &Difference, texts: [&Words; 2], names: [&str; 2]) -> Vec<String> {
+    let summaries = summaries(difference, texts);
+    if summaries.is_empty() {
         let cut = if difference.cut { ", as far as it is read" } else { "" };
         return vec![format!("the same text{cut}")];
     }
-    let mut lines = Vec::new();
-    let substitutions = difference.substitutions(first, second);
-    for one in substitutions.iter().take(QUOTED) {
-        lines.push(format!("\"{}\" -> \"{}\" in {} places", one.first, one.second, one.times));
-    }
-    for (kind, what) in [
-        (PartKind::Number, "other numbers".to_owned()),
-        (PartKind::Words, "other words".to_owned()),
-        (PartKind::Added, format!("only in {}", names[1])),
-        (PartKind::Removed, format!("only in {}", names[0])),
-        (PartKind::Moved, "moved".to_owned()),
-        (PartKind::Reference, "other numbers of sections".to_owned()),
-        (PartKind::Counter, "other counters".to_owned()),
-        (PartKind::Date, "other dates or times".to_owned()),
-    ] {
-        let parts: Vec<&Part> = difference.parts.iter().filter(|part| part.kind == kind).collect();
-        if parts.is_empty() {
-            continue;
-        }
-        let words: usize = parts.iter().map(|part| part.first.len().max(part.second.len())).sum();
-        let quoted: Vec<String> =
-            parts.iter().take(QUOTED).map(|part| quote(part, first, second)).collect();
-        let more = if parts.len() > QUOTED { ", ..." } else { "" };
-        let words = if words == 1 { "1 word".to_owned() } else { format!("{words} words") };
-        lines.push(format!("{what}, {words}: {}{more}", quoted.join(", ")));
-    }
-    if difference.cut {
-        lines.push("the texts are longer than is compared".to_owned());
-    }
-    lines
+    let cut = difference.cut.then(|| "the texts are longer than is compared".to_owned());
+    summaries.iter().map(|summary| summary.phrase(names)).chain(cut).collect()
 }
 
 fn quote(part: &Part, first: &Words, second: &Words) -> String {

@@ -1,0 +1,109 @@
+//! Kept pages as they are exported.
+
+use std::collections::HashMap;
+
+use hapax_index::{Searcher, StoredPage};
+use serde::Serialize;
+
+use crate::error::Result;
+use crate::page_meta::PageMeta;
+use crate::rows::Rows;
+use crate::site_lines::{SiteLines, SiteLinesBuilder};
+
+/// A kept page as it is exported.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExportedPage {
+    /// The number in the dedup store.
+    #[serde(skip)]
+    pub id: u64,
+    /// Its URL.
+    pub url: String,
+    /// Its title.
+    pub title: String,
+    /// Two-letter language code, or `""`.
+    pub language: String,
+    /// Its text, without the lines that its site repeats.
+    pub text: String,
+    /// When it was fetched (RFC 3339).
+    pub fetched: String,
+    /// How many discarded pages it represents, redirects not counted.
+    pub copies: u64,
+    /// How many lines were removed from its text because its site repeats them.
+    pub site_lines: usize,
+    /// What else is known of it.
+    #[serde(flatten)]
+    pub meta: PageMeta,
+}
+
+/// Reads the kept pages of an index.
+#[derive(Debug)]
+pub struct Export<'s> {
+    searcher: &'s Searcher,
+    copies: HashMap<u64, u64>,
+    site_lines: SiteLines,
+}
+
+/// How many discarded pages each kept one represents, redirects not counted.
+pub fn copies(rows: &Rows) -> HashMap<u64, u64> {
+    let mut copies = HashMap::new();
+    for row in rows.discarded().filter(|row| !row.is_alias()) {
+        *copies.entry(rows.kept_for(row).0).or_default() += 1;
+    }
+    copies
+}
+
+impl<'s> Export<'s> {
+    /// Prepares an export. With `clean` all pages are read once to learn the lines that each site repeats.
+    ///
+    /// # Errors
+    /// Those of the index and of temporary files.
+    pub fn new(searcher: &'s Searcher, rows: &Rows, clean: bool) -> Result<Self> {
+        let mut site_lines = SiteLines::default();
+        if clean {
+            let mut builder = SiteLinesBuilder::default();
+            let mut failure = None;
+            searcher.pages(|page| {
+                failure = builder.add(&page.url, &page.text).err();
+                failure.is_none()
+            })?;
+            failure.map_or(Ok(()), Err)?;
+            site_lines = builder.build()?;
+        }
+        Ok(Self { searcher, copies: copies(rows), site_lines })
+    }
+
+    /// Calls `each` with every page that is wanted, until it fails; whether there was one.
+    ///
+    /// # Errors
+    /// Those of the index, and the first of `each`.
+    pub fn pages<E: From<hapax_index::Error>>(
+        &self,
+        wanted: impl Fn(&StoredPage) -> bool,
+        mut each: impl FnMut(ExportedPage) -> std::result::Result<(), E>,
+    ) -> std::result::Result<bool, E> {
+        let (mut failure, mut any) = (None, false);
+        self.searcher.pages(|page| {
+            if wanted(&page) {
+                any = true;
+                failure = each(self.exported(page)).err();
+            }
+            failure.is_none()
+        })?;
+        failure.map_or(Ok(any), Err)
+    }
+
+    fn exported(&self, page: StoredPage) -> ExportedPage {
+        let cleaned = self.site_lines.clean(&page.url, &page.title, &page.text);
+        ExportedPage {
+            id: page.id,
+            copies: self.copies.get(&page.id).copied().unwrap_or(0),
+            text: cleaned.text,
+            site_lines: cleaned.removed,
+            meta: PageMeta::from_json(&page.meta),
+            url: page.url,
+            title: page.title,
+            language: page.language,
+            fetched: page.fetched,
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What is stored of a kept page in the index beside its text: the field `meta`, as JSON.
+
+use hapax_extract::Document;
+use serde::{Deserialize, Serialize};
+
+use crate::comparison::round;
+
+/// What is known of a page beside its text. Pages of an index of before have nothing of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PageMeta {
+    /// What kind of page it is: `article`, `forum`, `product`, `listing`, `documentation` or `other`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_type: Option<String>,
+    /// The F1 that is expected of its main text, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+impl PageMeta {
+    /// Takes it from a document.
+    pub fn of(document: &Document) -> Self {
+        Self {
+            page_type: Some(document.page_type.as_str().to_owned()),
+            confidence: Some(round(document.confidence.into())),
+        }
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote; what cannot be read is empty.
+    pub fn from_json(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// Returns what the index stores.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_stored_is_read_and_what_is_not_is_empty() {
+        let meta = PageMeta { page_type: Some("article".into()), confidence: Some(0.912) };
+        let json = meta.to_json();
+        assert_eq!(json, r#"{"page_type":"article","confidence":0.912}"#);
+        assert_eq!(PageMeta::from_json(&json), meta);
+        for text in ["", "{}", r#"{"of_a_later_version":1}"#, "{"] {
+            assert_eq!(PageMeta::from_json(text), PageMeta::default(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Lines that a site repeats: notices, teasers, "follow us". They belong to the site and not to the page.
+//!
+//! A line is repeated if it is in the text of at least [`MIN_PAGES`] kept pages of one registrable domain. Only kept pages
+//! are counted, so a page and its near-duplicates count once. The result does not depend on the order of pages.
+//!
+//! What is removed is the boilerplate that one page alone cannot show. The fingerprint of a page knows nothing of it.
+
+mod count;
+
+use std::collections::{BTreeMap, HashSet};
+
+use hapax_url::registrable_site;
+use url::Url;
+use xxhash_rust::xxh3::xxh3_64;
+
+use self::count::Counter;
+use crate::error::Result;
+
+/// Pages of a site that a line is on before it counts as the site's.
+const MIN_PAGES: u32 = 3;
+/// Repeated lines that are remembered of a site, the most frequent first: 128 KiB.
+const MAX_LINES_PER_SITE: usize = 8_192;
+/// Words of a run of repeated lines in the middle of a text that is removed. Headings that a manual repeats are shorter.
+const MIN_RUN_WORDS: usize = 8;
+/// If less than this share of a text would remain, nothing is removed from it.
+const MIN_REST: f64 = 0.3;
+
+/// Collects the lines of all pages.
+#[derive(Debug, Default)]
+pub struct SiteLinesBuilder {
+    counter: Counter,
+}
+
+/// The lines that each site repeats.
+#[derive(Clone, Debug, Default)]
+pub struct SiteLines {
+    // Hash of the site, hash of the line.
+    lines: HashSet<(u64, u64), foldhash::fast::FixedState>,
+}
+
+/// A text without the lines of its site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The lines that remain.
+    pub text: String,
+    /// How many lines were removed.
+    pub removed: usize,
+}
+
+impl SiteLinesBuilder {
+    /// Adds the text of a kept page.
+    ///
+    /// # Errors
+    /// Those of the temporary files that hold the lines of large crawls.
+    ///
+    /// # Complexity
+    /// Linear in the text; at most 16 MiB of memory for all pages.
+    pub fn add(&mut self, url: &str, text: &str) -> Result<()> {
+        let site = site_hash(url);
+        let lines: HashSet<u64> = text.lines().filter_map(line_hash).collect();
+        lines.into_iter().try_for_each(|line| self.counter.add(site, line))
+    }
+
+    /// Counts the lines.
+    ///
+    /// # Errors
+    /// Those of the temporary files.
+    ///
+    /// # Complexity
+    /// O(n log n) for n lines of pages, of which a 64th part is in memory at a time; then 16 bytes for each repeated line.
+    pub fn build(self) -> Result<SiteLines> {
+        let mut sites: BTreeMap<u64, Vec<(u32, u64)>> = BTreeMap::new();
+        self.counter.count(&mut |site, line, pages| {
+            if pages >= MIN_PAGES {
+                sites.entry(site).or_default().push((pages, line));
+            }
+        })?;
+        let mut repeated = SiteLines::default();
+        for (site, mut lines) in sites {
+            lines.sort_unstable_by(|a, b| b.cmp(a));
+            lines.truncate(MAX_LINES_PER_SITE);
+            repeated.lines.extend(lines.into_iter().map(|(_, line)| (site, line)));
+        }
+        Ok(repeated)
+    }
+}
+
+impl SiteLines {
+    /// Removes the lines of its site from the text of a page: runs of them at the beginning or the end, and runs of eight
+    /// words and more in between. The title stays, and so does a text of which little else would remain.
+    ///
+    /// # Complexity
+    /// Linear in the text.
+    pub fn clean(&self, url: &str, title: &str, text: &str) -> Cleaned {
+        let whole = || Cleaned { text: text.to_owned(), removed: 0 };
+        if self.lines.is_empty() {
+            return whole();
+        }
+        let site = site_hash(url);
+        let title = line_hash(title);
+        let lines: Vec<&str> = text.split('\n').collect();
+        let is_repeated = |line: &&str| {
+            line_hash(line)
+                .is_none_or(|line| Some(line) != title && self.lines.contains(&(site, line)))
+        };
+        let mut kept: Vec<&str> = Vec::with_capacity(lines.len());
+        let (mut removed, mut rest) = (0, lines.as_slice());
+        while !rest.is_empty() {
+            let own = rest.iter().position(is_repeated).unwrap_or(rest.len());
+            let (before, from) = rest.split_at(own);
+            kept.extend(before);
+            let end = from.iter().position(|line| !is_repeated(line)).unwrap_or(from.len());
+            let (run, behind) = from.split_at(end);
+            let count = run.iter().filter(|line| line_hash(line).is_some()).count();
+            let at_edge = kept.is_empty() || behind.is_empty();
+            if at_edge || run.iter().map(|line| words(line)).sum::<usize>() >= MIN_RUN_WORDS {
+                removed += count;
+            } else {
+                kept.extend(run);
+            }
+            rest = behind;
+        }
+        let cleaned = kept.join("\n");
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let too_little = (cleaned.len() as f64) < MIN_REST * text.len() as f64;
+        if removed == 0 || too_little { whole() } else { Cleaned { text: cleaned, removed } }
+    }
+}
+
+fn site_hash(url: &str) -> u64 {
+    let site = Url::parse(url).map(|url| registrable_site(&url)).unwrap_or_default();
+    xxh3_64(site.as_bytes())
+}
+
+/// The hash of a line without case and surplus spaces; `None` for an empty line.
+fn line_hash(line: &str) -> Option<u64> {
+    let mut normal = String::with_capacity(line.len());
+    for word in line.split_whitespace() {
+        if !normal.is_empty() {
+            normal.push(' ');
+        }
+        normal.extend(word.chars().flat_map(char::to_lowercase));
+    }
+    (!normal.is_empty()).then(|| xxh3_64(normal.as_bytes()))
+}
+
+/// Words of a line; of scripts without spaces each character is one.
+fn words(line: &str) -> usize {
+    let spaceless = |c: &char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{9fff}');
+    line.split_whitespace().count() + line.chars().filter(spaceless).count()
+}
+
+#[cfg(test)]
+mod tests;
