@@ -110,12 +110,15 @@ fn plenty() -> Server {
                     "/exclude",
                     "/a/a/a/a/a",
                     "/deep1",
+                    "/blank1",
+                    "/blank2",
                     "http://elsewhere.example/",
                 ];
                 let links = links.map(|link| format!("<a href={link}>x</a>")).concat();
                 html(format!("<p>{}</p>{links}<a rel=nofollow href=/not>n</a>", prose(5, 9)))
             }
             "/hidden" => html(format!("<meta name=robots content=noindex><p>{}</p>", prose(6, 9))),
+            "/blank1" | "/blank2" => html("<title>App</title><div id=root></div>"),
             "/403" => Page { status: "403 Forbidden", ..missing() },
             "/500" => Page { status: "500 Broken", ..missing() },
             "/picture" => Page { headers: "Content-Type: image/png\r\n".to_owned(), ..article(7) },

@@ -14,6 +14,7 @@ use hapax_url::normalize;
 use tokio::sync::{Semaphore, mpsc};
 use url::Url;
 
+use crate::blank::BlankPages;
 use crate::commit::{Committer, Parts};
 use crate::config::Config;
 use crate::context::{Room, Shared};
@@ -257,6 +258,7 @@ impl Crawl {
             max_redirects: config.max_redirects,
             patterns: Patterns::new(config.dust.clone()),
             missing: MissingPages::default(),
+            blank: BlankPages::default(),
             feeds,
             claims: OpenClaims::default(),
             dropped: Dropped::default(),

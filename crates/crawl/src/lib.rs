@@ -8,6 +8,7 @@ mod ahead;
 mod amend;
 mod answer;
 mod backoff;
+mod blank;
 mod check;
 mod commit;
 mod config;

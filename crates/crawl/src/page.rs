@@ -31,6 +31,8 @@ pub(crate) struct PageWork {
     pub(crate) packed: Option<Packed>,
     /// The caller's id, where the caller brings one.
     pub(crate) key: Option<String>,
+    /// It shows no text and no image.
+    pub(crate) blank: bool,
     /// Its room among the pages that are read, which a large one holds until it is committed.
     pub(super) _tree: Option<OwnedSemaphorePermit>,
     /// Its room among the pages that wait for the commit thread.
@@ -74,6 +76,7 @@ impl PageWork {
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
         let page_text = PageText::of(&document, &evidence.basis);
+        let blank = document.images.is_empty() && document.visible().trim().is_empty();
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();
@@ -89,6 +92,7 @@ impl PageWork {
             findings: Findings::new(),
             packed: None,
             key: None,
+            blank,
             _tree: None,
             _room: None,
         }

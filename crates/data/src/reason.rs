@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 pub enum SkipReason {
     /// The port belongs to mail, databases and the like, or is not allowed.
     BadPort,
+    /// The page shows no text, and a blank page of its host was kept.
+    Blank,
     /// The body grows too much when decoded.
     Bomb,
     /// The host's limit of pages is reached.
@@ -106,6 +108,7 @@ impl SkipReason {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::BadPort => "bad-port",
+            Self::Blank => "blank",
             Self::Bomb => "bomb",
             Self::Budget => "budget",
             Self::Busy => "busy",

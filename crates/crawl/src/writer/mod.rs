@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
+use crate::blank::BlankPages;
 use crate::error::Result;
 use hapax_data::SkipReason;
 use hapax_frontier::{End, Entry, EntryKind, Frontier, Lease, LeaseCounts};
@@ -50,6 +51,7 @@ pub(crate) struct Writer {
     pub(crate) max_redirects: u8,
     pub(crate) patterns: Patterns,
     pub(crate) missing: MissingPages,
+    pub(crate) blank: BlankPages,
     pub(crate) feeds: Arc<Feeds>,
     pub(crate) claims: OpenClaims,
     pub(crate) dropped: Dropped,
@@ -243,6 +245,7 @@ impl Writer {
                 && lease.entry.kind == EntryKind::Page
                 && !self.links_only
                 && !page.document.robots.noindex
+                && !page.blank
                 && self.leads_on(page).is_none()
                 && !self.committer.forgotten(&page.url, &lease.host)
                 && !self.is_missing(&lease.host, page)?
@@ -374,6 +377,12 @@ impl Writer {
                 SkipReason::Noindex,
                 "the page asks not to be indexed",
             )?;
+            self.committer.gone(page.url.as_str())?;
+            self.committer.ask_again(page.url.as_str());
+            self.committer.unused(&page);
+        } else if self.blank.repeats(&*self.frontier, &lease.host, &page)? {
+            let detail = "no visible text, and another blank page of this host was kept";
+            self.committer.skip(page.url.as_str(), SkipReason::Blank, detail)?;
             self.committer.gone(page.url.as_str())?;
             self.committer.ask_again(page.url.as_str());
             self.committer.unused(&page);
