@@ -72,6 +72,7 @@ mod skipped;
 mod politeness;
 // What one host, or all, may have waiting.
 mod queue_limits;
+mod refusals;
 // A host's robots.txt, by the answer to the request for it.
 mod robots;
 // What a first answer does not decide for ever.

@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use crate::duplicates::{Filter, Order};
 use crate::exit;
 use crate::settings::Settings;
+use hapax_data::SkipReason;
 
 /// The crawler that keeps each page once.
 ///
@@ -96,9 +97,12 @@ pub(crate) struct CrawlArgs {
     /// Yes, remove it
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Ask for every known page again, and take in what has changed
+    /// Request every known page again and take in what has changed, and what was refused for a reason that may have passed
     #[arg(long, help_heading = "Job")]
     pub(crate) recrawl: bool,
+    /// Request again what was refused for these reasons of skipped.jsonl, such as http-4xx,robots
+    #[arg(long, value_name = "REASON", value_delimiter = ',', help_heading = "Job")]
+    pub(crate) retry: Vec<SkipReason>,
     /// Say what would become of each seed, and fetch nothing but robots.txt
     #[arg(long, help_heading = "Job")]
     pub(crate) dry_run: bool,

@@ -74,6 +74,23 @@ fn headline(summary: &Summary) -> String {
     }
 }
 
+/// Failed seeds that are printed.
+const SEEDS_SHOWN: usize = 10;
+
+/// Says which seeds were not fetched and why.
+fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
+    for seed in summary.failed_seeds.iter().take(SEEDS_SHOWN) {
+        let (url, detail) = (escape(&seed.url), escape(&seed.detail));
+        let detail = if detail.is_empty() { detail } else { format!(", {detail}") };
+        let again = seed.again.describe();
+        writeln!(out, "  seed failed  {url}: {}{detail}; {again}", seed.reason)?;
+    }
+    if summary.failed_seeds.len() > SEEDS_SHOWN {
+        writeln!(out, "  seed failed  more of them are in summary.json")?;
+    }
+    Ok(())
+}
+
 /// Prints the summary for a person.
 pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -114,6 +131,7 @@ pub(crate) fn print_summary(summary: &Summary, running: bool) -> std::io::Result
             reasons.iter().map(|(reason, count)| format!("{reason} {}", number(**count))).collect();
         writeln!(out, "  skipped      {:>9}   {}", number(skipped), reasons.join(", "))?;
     }
+    print_failed_seeds(&mut out, summary)?;
     if summary.deferred_urls > 0 {
         writeln!(
             out,

@@ -320,6 +320,9 @@ impl Judge {
         if let Some(line) = logged {
             let (time, reason, detail) = (&line.time, &line.reason, &line.detail);
             report.say("logged", format!("{time} {reason}, {detail}"));
+            let flag = reason.flag().map_or(String::new(), |flag| format!("; {flag} lifts it"));
+            let again = line.again.unwrap_or_else(|| reason.again());
+            report.say("next request", format!("{}{flag}", again.describe()));
         }
         let record = self.record(url);
         let forgotten = self.decisions.forgotten(url.as_str(), &host_key(url));

@@ -12,10 +12,7 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::exit::{COMPLETE, USAGE, coded};
 use crate::output;
 use hapax_data::files::{NewFile, for_owner_only};
-use hapax_data::{Export, ExportedPage, Rows, is_of_host, markdown, unwritable};
-
-/// Bytes of a file's name, without its number and ending.
-const MAX_NAME: usize = 80;
+use hapax_data::{Export, Rows, is_of_host, markdown, unwritable};
 
 pub(super) fn run(args: &ExportArgs) -> Result<u8> {
     let data = &args.data.data;
@@ -63,7 +60,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
             };
             std::fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
             export.pages(wanted, |page| -> Result<()> {
-                let path = folder.join(file_name(&page));
+                let path = folder.join(page.file_name());
                 let written = NewFile::replacing(&path).and_then(|mut file| {
                     file.write_all(markdown(&page).as_bytes())?;
                     file.finish()
@@ -77,19 +74,4 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         writeln!(std::io::stderr(), "crawl: no page that was kept has this host or language")?;
     }
     Ok(COMPLETE)
-}
-
-/// The number makes it unique, the title makes it readable; nothing of it leads out of the folder.
-fn file_name(page: &ExportedPage) -> String {
-    let title = if page.title.is_empty() { &page.url } else { &page.title };
-    let mut name: String = title
-        .chars()
-        .map(|c| if c.is_alphanumeric() { c } else { '-' })
-        .collect::<String>()
-        .split('-')
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("-");
-    name.truncate(name.floor_char_boundary(MAX_NAME));
-    format!("{:06}-{name}.md", page.id)
 }

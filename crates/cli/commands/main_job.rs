@@ -19,8 +19,8 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::summary::{code_of as code_of_summary, print_summary};
 use hapax_crawl::{Crawl, Event, Summary};
-use hapax_data::DataDir;
 use hapax_data::inputs::read_seeds;
+use hapax_data::{DataDir, SkipReason};
 
 /// Flags over the settings file.
 pub(super) fn with_file(flags: Settings, common: &Common) -> Result<Settings> {
@@ -64,7 +64,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
         }
         data.clear()?;
     }
-    let run = Run { recrawl: args.recrawl, metrics: args.metrics };
+    let run = Run { recrawl: args.recrawl, retry: args.retry.clone(), metrics: args.metrics };
     let summary = resume(data, seeds.unwrap_or_default(), settings, run, common)?;
     if !common.quiet {
         output::unless_closed(print_summary(&summary, false))?;
@@ -73,10 +73,12 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
 }
 
 /// What holds for one run only.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Run {
     /// Look at every known page again.
     pub(super) recrawl: bool,
+    /// Request again what was refused for these reasons.
+    pub(super) retry: Vec<SkipReason>,
     /// Where the figures are told.
     pub(super) metrics: Option<std::net::SocketAddr>,
 }
@@ -134,15 +136,16 @@ fn crawl(
     if run.recrawl && joined.is_some() {
         return Err(coded(USAGE, "--recrawl and --cluster do not go together yet"));
     }
+    if !run.retry.is_empty() && joined.is_some() {
+        return Err(coded(USAGE, "--retry and --cluster do not go together yet"));
+    }
     tracing::info!("crawling {} into {}", counted(seeds.len() as u64, "seed"), root.display());
     let own = settings.clone();
-    let mut builder =
-        Crawl::builder(&root).data(data).seeds(seeds).config(config).recrawl(run.recrawl).observer(
-            move |event| match event {
-                Event::Begun => begun(&root, &own),
-                _ => Ok(()),
-            },
-        );
+    let builder = Crawl::builder(&root).data(data).seeds(seeds).config(config).recrawl(run.recrawl);
+    let mut builder = builder.retry(run.retry).observer(move |event| match event {
+        Event::Begun => begun(&root, &own),
+        _ => Ok(()),
+    });
     if let Some((frontier, verdicts)) = joined {
         builder = builder.shared(frontier, verdicts);
     }

@@ -1,10 +1,8 @@
 //! What the rules and the knowledge of a crawl say about a URL.
 
-use hapax_data::{SitemapPart, SkipReason};
+use hapax_data::{Again, SitemapPart, SkipReason};
 use hapax_frontier::{Entry, EntryKind};
 use url::Url;
-
-use super::identity::is_of_rules;
 
 /// Whether a URL belongs to the crawl.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,23 +30,23 @@ pub(crate) struct Refusal {
     pub(crate) depth: Option<u16>,
     /// It is a sitemap.
     pub(crate) sitemap: Option<SitemapPart>,
+    /// When it is requested again, if the reason alone does not say it.
+    pub(crate) again: Option<Again>,
 }
 
 impl Refusal {
     /// One that no rule takes back.
     pub(super) fn new(url: Url, reason: SkipReason, detail: impl Into<String>) -> Self {
-        Self { url, reason, detail: detail.into(), depth: None, sitemap: None }
+        Self { url, reason, detail: detail.into(), depth: None, sitemap: None, again: None }
     }
 
-    /// A refusal of a leased URL. Wider rules may take it back, so the line names a sitemap, or the depth of a page.
+    /// A refusal of a leased URL. It may be requested again, so the line names a sitemap, or the depth of a page.
     pub(super) fn of_lease(entry: &Entry, reason: SkipReason, detail: String) -> Self {
         let mut refusal = Self::new(entry.url.clone(), reason, detail);
-        if is_of_rules(reason) {
-            match entry.kind {
-                EntryKind::Page => refusal.depth = Some(entry.depth),
-                EntryKind::Sitemap => refusal.sitemap = Some(SitemapPart::Whole),
-                EntryKind::Probe => {}
-            }
+        match entry.kind {
+            EntryKind::Page => refusal.depth = Some(entry.depth),
+            EntryKind::Sitemap => refusal.sitemap = Some(SitemapPart::Whole),
+            EntryKind::Probe => {}
         }
         refusal
     }

@@ -57,9 +57,10 @@ pub(super) struct Head {
     head_bytes: usize,
 }
 
-/// Whether a status says that it may be another one soon.
+/// Whether a status says that it may be another one soon: request timeout, too early, too many requests (RFC 9110,
+/// section 15.5.9; RFC 8470, section 5.2; RFC 6585, section 4), and errors of the server.
 pub(super) const fn is_failure(status: u16) -> bool {
-    status == 429 || status >= 500
+    matches!(status, 408 | 425 | 429) || status >= 500
 }
 
 /// `None` for a probe: its question is of one run alone.

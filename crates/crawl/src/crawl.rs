@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use hapax_data::DataDir;
+use hapax_data::{DataDir, SkipReason};
 use hapax_fetch::Fetcher;
 use hapax_frontier::Frontier;
 use hapax_url::normalize;
@@ -35,12 +35,13 @@ use crate::received::Received;
 use crate::rules::Rules;
 use crate::run_limits::RunLimits;
 use crate::scheduler::schedule;
+use crate::seeds::Seeds;
 use crate::sink::{Sink, Sinks};
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 use crate::verdicts::Verdicts;
 use crate::weight::ROOM_KIB;
-use crate::writer::Writer;
+use crate::writer::{Ended, Writer};
 
 /// Answers that wait for the commit thread.
 const QUEUE: usize = 1024;
@@ -59,6 +60,7 @@ pub struct CrawlBuilder {
     seeds: Vec<Url>,
     config: Config,
     recrawl: bool,
+    retry: Vec<SkipReason>,
     observer: Observer,
     sinks: Sinks,
     fetch: Option<Arc<dyn Fetch>>,
@@ -97,7 +99,15 @@ impl CrawlBuilder {
         self
     }
 
-    /// Requests every known page again. A recrawl that was stopped is continued.
+    /// Requests again what was refused for these reasons.
+    #[must_use]
+    pub fn retry(mut self, reasons: impl IntoIterator<Item = SkipReason>) -> Self {
+        self.retry.extend(reasons);
+        self
+    }
+
+    /// Requests every known page again, and what was refused for a reason that may have passed. A recrawl that was
+    /// stopped is continued.
     #[must_use]
     pub const fn recrawl(mut self, recrawl: bool) -> Self {
         self.recrawl = recrawl;
@@ -191,6 +201,7 @@ impl Crawl {
             seeds: Vec::new(),
             config: Config::default(),
             recrawl: false,
+            retry: Vec::new(),
             observer: Observer::default(),
             sinks: Sinks::default(),
             fetch: None,
@@ -209,7 +220,8 @@ impl Crawl {
     }
 
     fn open(data: DataDir, parts: CrawlBuilder) -> Result<Self> {
-        let CrawlBuilder { seeds, config, recrawl, observer, sinks, fetch, cluster, .. } = parts;
+        let CrawlBuilder { seeds, config, recrawl, retry, observer, sinks, fetch, cluster, .. } =
+            parts;
         let identity = RulesIdentity::of(&config, seeds.len());
         let client = config.requests.client(&seeds);
         let origins = Origins::open(&data, cluster, &config, &client, &identity, recrawl)?;
@@ -237,6 +249,7 @@ impl Crawl {
             rules.seed_moved(&moved);
             starts.extend(normalize(&moved, &config.scope.urls));
         }
+        committer.seeds = Seeds::read(&*frontier, &starts)?;
         let shared = shared_by_tasks(
             &config,
             (fetch, http),
@@ -270,7 +283,7 @@ impl Crawl {
         writer.seed(&seeds)?;
         writer.remember_claims()?;
         writer.remember_dropped()?;
-        writer.reconsider(&identity)?;
+        writer.reconsider(&identity, &retry)?;
         let looks_again = if recrawl { look_again(&mut writer, begins_again)? } else { 0 };
         let before = writer.committer.look.on.then_some(writer.committer.look.fetched_before);
         let limits = RunLimits::new(&config, data.root(), &stats, before);
@@ -321,9 +334,9 @@ impl Crawl {
         };
         let joined = tokio::task::spawn_blocking(move || commit_thread.join()).await;
         let ended = joined.map_err(|_| Error::Panicked)?.map_err(|_| Error::Panicked)?;
-        let (elapsed, seed_fetched, failure) = match ended {
-            Ok((elapsed, seed_fetched)) => (elapsed, seed_fetched, None),
-            Err(error) => (Duration::ZERO, None, Some(error)),
+        let (ended, failure) = match ended {
+            Ok(ended) => (ended, None),
+            Err(error) => (Ended::default(), Some(error)),
         };
         let stop = match (stop, &failure) {
             (stop, None) => stop?,
@@ -334,14 +347,15 @@ impl Crawl {
             Stop::Complete if stats.full_hosts.load(Relaxed) > 0 => Stop::QueueFull,
             stop => stop,
         };
-        let mut summary = Summary::new(&stats, frontier.counts(), stop, elapsed, data.root());
+        let mut summary = Summary::new(&stats, frontier.counts(), stop, ended.elapsed, data.root());
         summary.shared = is_shared;
+        summary.failed_seeds = ended.failed_seeds;
         summary.unreached =
             self.looks_again > 0 && stats.reached.load(Relaxed) == 0 && stop == Stop::Complete;
         if !summary.shared {
             summary.name_hosts(&stats, &*frontier);
             // Unless the job failed: then it says why.
-            if let Some(seed_fetched) = seed_fetched {
+            if let Some(seed_fetched) = ended.seed_fetched {
                 summary.seed_missed = !seed_fetched && stop == Stop::Complete;
             }
         }

@@ -306,6 +306,7 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
         let (reason, fault) = match status {
             // The host is still not content, after pauses as long as it asked for.
             429 => (SkipReason::Http4xx, Fault::Failure),
+            408 | 425 => (SkipReason::Http4xx, Fault::None),
             _ => (SkipReason::Http5xx, Fault::None),
         };
         return Ok(LeaseResult::Defer { reason, detail, fault });

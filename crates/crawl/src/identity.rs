@@ -1,6 +1,7 @@
 //! By which rules a crawl refused URLs, remembered so that wider ones take them in.
 
 use hapax_data::SkipReason;
+use hapax_page::HASH;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
@@ -18,6 +19,25 @@ pub(crate) struct RulesIdentity {
     max_pages_per_host: Option<u64>,
     max_body: usize,
     allow_private: Vec<String>,
+    /// Of before 0.3 they are not known, and count as the defaults.
+    #[serde(default)]
+    requests: RequestRules,
+    #[serde(default)]
+    max_crawl_delay: Option<u64>,
+}
+
+/// What requests say and accept.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct RequestRules {
+    /// A hash: they may hold secrets.
+    headers: u64,
+    cookies: bool,
+    agent: String,
+    robots_token: String,
+    insecure: Vec<String>,
+    max_ratio: usize,
+    max_redirects: u8,
 }
 
 /// Scope, depth and patterns, and the seeds they hold for.
@@ -33,6 +53,9 @@ struct Links {
 /// What [`Links`] refuse.
 const BY_LINKS: [SkipReason; 4] =
     [SkipReason::Scope, SkipReason::Depth, SkipReason::Include, SkipReason::Exclude];
+/// What servers may answer otherwise to other requests.
+const BY_REQUEST: [SkipReason; 4] =
+    [SkipReason::Http4xx, SkipReason::HttpOther, SkipReason::ContentType, SkipReason::Redirects];
 /// All that some rule of a run refuses, and wider ones take in.
 const ALL: [SkipReason; 8] = [
     SkipReason::Scope,
@@ -45,11 +68,6 @@ const ALL: [SkipReason; 8] = [
     SkipReason::PrivateAddress,
 ];
 
-/// Whether wider rules may take in what was refused for this reason.
-pub(crate) fn is_of_rules(reason: SkipReason) -> bool {
-    ALL.contains(&reason)
-}
-
 /// Whether a link was refused, before it was queued.
 pub(crate) fn is_of_links(reason: SkipReason) -> bool {
     BY_LINKS.contains(&reason)
@@ -58,7 +76,19 @@ pub(crate) fn is_of_links(reason: SkipReason) -> bool {
 impl RulesIdentity {
     pub(crate) fn of(config: &Config, seeds: usize) -> Self {
         let scope = &config.scope;
+        let requests = &config.requests;
+        let (agent, robots_token) = requests.agent();
         Self {
+            requests: RequestRules {
+                headers: hash_of(&requests.headers),
+                cookies: requests.cookies,
+                agent,
+                robots_token,
+                insecure: requests.insecure.clone(),
+                max_ratio: requests.limits.max_ratio,
+                max_redirects: config.max_redirects,
+            },
+            max_crawl_delay: Some(config.patience.max_crawl_delay.as_secs()),
             version: VERSION,
             links: Links {
                 scope: scope.kind.name().to_owned(),
@@ -94,8 +124,34 @@ impl RulesIdentity {
         ] {
             changed.extend(is_other.then_some(reason));
         }
+        let (now, then) = (&self.requests, &before.requests);
+        // A version before remembered nothing of requests.
+        if then.agent.is_empty() {
+            return changed;
+        }
+        if (now.headers, now.cookies, &now.agent) != (then.headers, then.cookies, &then.agent) {
+            changed.extend(BY_REQUEST);
+        }
+        for (reason, is_other) in [
+            (SkipReason::Robots, now.robots_token != then.robots_token),
+            (SkipReason::Tls, now.insecure != then.insecure),
+            (SkipReason::Bomb, now.max_ratio != then.max_ratio),
+            (SkipReason::Redirects, now.max_redirects != then.max_redirects),
+            (SkipReason::CrawlDelay, self.max_crawl_delay != before.max_crawl_delay),
+        ] {
+            changed.extend(is_other.then_some(reason));
+        }
         changed
     }
+}
+
+fn hash_of(headers: &[(String, String)]) -> u64 {
+    let mut bytes = Vec::new();
+    for text in headers.iter().flat_map(|(name, value)| [name, value]) {
+        bytes.extend((text.len() as u64).to_le_bytes());
+        bytes.extend(text.as_bytes());
+    }
+    if bytes.is_empty() { 0 } else { HASH.hash(&bytes) }
 }
 
 #[cfg(test)]
@@ -115,6 +171,15 @@ mod tests {
         assert_eq!(wider.changed_since(&before), BY_LINKS);
         let wider = identity(|config| config.requests.limits.max_body = 1);
         assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge]);
+        let insecure = identity(|config| config.requests.insecure = vec!["a.example".to_owned()]);
+        assert_eq!(insecure.changed_since(&before), [SkipReason::Tls]);
+        let named = identity(|config| {
+            config.requests.headers = vec![("Cookie".to_owned(), "secret".to_owned())];
+        });
+        assert_eq!(named.changed_since(&before), BY_REQUEST);
+        assert!(!named.to_text().contains("secret"));
+        let patient = identity(|config| config.patience.max_crawl_delay *= 2);
+        assert_eq!(patient.changed_since(&before), [SkipReason::CrawlDelay]);
         assert_eq!(
             wider.changed_since("Some(Host) None [] [] 1\nNone"),
             ALL,

@@ -47,6 +47,7 @@ mod robots;
 mod rules;
 mod run_limits;
 mod scheduler;
+mod seeds;
 mod shared;
 mod sink;
 mod sitemap_way;
@@ -72,6 +73,7 @@ pub use judge::{Judge, Judgement, claimed, host_pages, names_host, remembered_ro
 pub use offline::{Offline, OfflineCounts, OfflineParts, StoredDocument, StoredPage, Verdict};
 pub use reach::{Fetch, Pending, Wanted};
 pub use recheck::Rechecked;
+pub use seeds::FailedSeed;
 pub use sink::Sink;
 pub use summary::{HostLine, Stop, Summary};
 pub use upgrade::{Upgraded, upgrade};

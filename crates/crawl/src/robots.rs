@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer};
-use hapax_frontier::{Entry, Lease};
+use hapax_frontier::{Entry, Frontier, Lease};
 use hapax_url::{Rejected, UrlLimits, host_key};
 use url::Url;
 
@@ -201,9 +201,27 @@ fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
     Some((age.map_or(Duration::MAX, Duration::from_secs), text))
 }
 
+/// Makes the copy of a host's robots.txt an old one: the file is requested again, and the copy holds where that fails.
+pub(crate) fn outdate(frontier: &dyn Frontier, host: &str) -> crate::error::Result<()> {
+    if let Some(mut note) = frontier.note_of(host, NOTE)?
+        && let Some((time, _)) = note.split_first_chunk_mut::<8>()
+    {
+        *time = [0; 8];
+        frontier.note(host, NOTE, note);
+    }
+    Ok(())
+}
+
+/// The same for all hosts.
+pub(crate) fn outdate_all(frontier: &dyn Frontier) -> crate::error::Result<()> {
+    let mut hosts = Vec::new();
+    frontier.notes(NOTE, &mut |host, _| hosts.push(host.to_owned()))?;
+    hosts.iter().try_for_each(|host| outdate(frontier, host))
+}
+
 /// What a frontier remembers of a host's robots.txt, for `crawl explain`.
 pub(crate) fn remembered(
-    frontier: &dyn hapax_frontier::Frontier,
+    frontier: &dyn Frontier,
     host: &str,
 ) -> crate::error::Result<Option<(Duration, Vec<u8>)>> {
     let note = frontier.note_of(host, NOTE)?;

@@ -9,6 +9,7 @@ use hapax_data::SkipReason;
 use hapax_frontier::{Counts, Frontier};
 use serde::{Deserialize, Serialize};
 
+use super::seeds::FailedSeed;
 use super::stats::Stats;
 use hapax_data::LogCounts;
 use hapax_data::PageCounts;
@@ -99,6 +100,9 @@ pub struct Summary {
     pub responses: u64,
     /// The data directory.
     pub data: String,
+    /// Seeds that were not fetched, or of which the page is not used: the first hundred by URL.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_seeds: Vec<FailedSeed>,
     /// The hosts with the most fetched pages.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostLine>,
@@ -142,6 +146,8 @@ pub struct HostLine {
 impl Summary {
     /// Number of hosts in the summary.
     pub const HOSTS: usize = 20;
+    /// Number of failed seeds in the summary.
+    pub const FAILED_SEEDS: usize = 100;
 
     /// Says of which hosts most was fetched, and what of them is left.
     pub(crate) fn name_hosts(&mut self, stats: &Stats, frontier: &dyn Frontier) {
@@ -174,6 +180,7 @@ impl Summary {
             seconds: elapsed.as_secs_f64(),
             responses: stats.answers.load(Relaxed),
             data: data.display().to_string(),
+            failed_seeds: Vec::new(),
             hosts: Vec::new(),
             shared: false,
             unreached: false,
@@ -206,6 +213,8 @@ impl Summary {
         self.deferred_urls = both(self.deferred_urls, other.deferred_urls);
         self.seconds = self.seconds.max(other.seconds);
         self.responses += other.responses;
+        self.failed_seeds.extend(other.failed_seeds);
+        self.failed_seeds.truncate(Self::FAILED_SEEDS);
         self.complete = (self.time.is_empty() || self.complete) && other.complete;
         self.stopped = self.stopped.or(other.stopped);
         self.time = self.time.max(other.time);

@@ -35,6 +35,23 @@ pub struct ExportedPage {
     pub meta: PageMeta,
 }
 
+/// Bytes of a file's name, without its number and ending.
+const MAX_NAME: usize = 80;
+
+impl ExportedPage {
+    /// Returns the name of its Markdown file: the number makes it unique, the title makes it readable. Nothing in it leads
+    /// out of a folder.
+    pub fn file_name(&self) -> String {
+        let title = if self.title.is_empty() { &self.url } else { &self.title };
+        let title: String =
+            title.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let words: Vec<&str> = title.split('-').filter(|part| !part.is_empty()).collect();
+        let mut name = words.join("-");
+        name.truncate(name.floor_char_boundary(MAX_NAME));
+        format!("{:06}-{name}.md", self.id)
+    }
+}
+
 /// Reads the kept pages of an index.
 #[derive(Debug)]
 pub struct Export<'s> {

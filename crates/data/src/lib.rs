@@ -3,6 +3,7 @@
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
 mod addresses;
+mod again;
 mod archived;
 mod calibration;
 mod clusters;
@@ -37,6 +38,7 @@ mod text_store;
 mod texts;
 
 pub use addresses::Addresses;
+pub use again::Again;
 pub use archived::{MAX_RECORD, TextCache, page_of_record, stored_page, stored_text};
 pub use calibration::{ALIKE, CALIBRATION_STEPS, Calibration, CalibrationPage};
 pub use clusters::{Cluster, clusters};

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::again::Again;
 use crate::kind::DuplicateKind;
 use crate::reason::SkipReason;
 
@@ -217,6 +218,12 @@ pub struct Skipped {
     /// The claim of a feed, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
+    /// When a crawl requests the URL again. Lines of stored pages and of before 0.3 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+    /// The flag that lifts the reason, if one does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flag: Option<String>,
 }
 
 /// Which part of a sitemap was not read.
@@ -249,7 +256,18 @@ impl Skipped {
         detail: impl Into<String>,
     ) -> Self {
         let (time, url, detail) = (time.into(), url.into(), detail.into());
-        Self { time, url, reason, detail, depth: None, sitemap: None, claim: None }
+        let flag = reason.flag().map(str::to_owned);
+        Self {
+            time,
+            url,
+            reason,
+            detail,
+            depth: None,
+            sitemap: None,
+            claim: None,
+            again: None,
+            flag,
+        }
     }
 
     /// Parses a line. Earlier versions wrote the fields into `detail`; these lines are read too.

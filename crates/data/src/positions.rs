@@ -90,7 +90,10 @@ impl SkipPosition {
             // Nothing was fetched yet.
             return Ok(Self { seed_fetched: Some(false), ..Self::default() });
         }
-        read_position(payload)
+        read_position(payload).map_err(|error| match error {
+            Error::Damaged(what) => Error::Damaged(format!("frontier/: {what}")),
+            other => other,
+        })
     }
 }
 

@@ -104,6 +104,54 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
+    /// All reasons, in the order of their names; the one of later versions comes last.
+    pub const ALL: [Self; 44] = [
+        Self::BadPort,
+        Self::Blank,
+        Self::Bomb,
+        Self::Budget,
+        Self::Busy,
+        Self::Charset,
+        Self::CleanParam,
+        Self::Connect,
+        Self::ContentType,
+        Self::CrawlDelay,
+        Self::CutShort,
+        Self::Depth,
+        Self::Dns,
+        Self::DustRule,
+        Self::Encoding,
+        Self::Exclude,
+        Self::Extraction,
+        Self::Feed,
+        Self::FeedDistrusted,
+        Self::Forgotten,
+        Self::HostDown,
+        Self::Http4xx,
+        Self::Http5xx,
+        Self::HttpOther,
+        Self::Include,
+        Self::LeaseLost,
+        Self::Links,
+        Self::Nofollow,
+        Self::Noindex,
+        Self::PrivateAddress,
+        Self::Protocol,
+        Self::Queue,
+        Self::Redirects,
+        Self::RetryAfter,
+        Self::Revisit,
+        Self::Robots,
+        Self::RobotsUnreachable,
+        Self::Scope,
+        Self::Soft404,
+        Self::Timeout,
+        Self::Tls,
+        Self::TooLarge,
+        Self::Trap,
+        Self::Other,
+    ];
+
     /// Returns the name in the log.
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -331,6 +331,10 @@ impl Frontier for DiskFrontier {
         Ok(!known)
     }
 
+    fn is_waiting(&self, url: &str) -> Result<bool> {
+        self.is_queued(url)
+    }
+
     fn knows(&self, url: &str) -> Result<bool> {
         let mut state = self.usable()?;
         self.is_known(&mut state, url_key(url))

@@ -64,6 +64,14 @@ pub trait Frontier: std::fmt::Debug + Send + Sync {
     /// From the file.
     fn knows(&self, url: &str) -> Result<bool>;
 
+    /// Whether a URL in normal form waits, or is being worked on. A frontier that cannot say it answers `false`.
+    ///
+    /// # Errors
+    /// From the file.
+    fn is_waiting(&self, _url: &str) -> Result<bool> {
+        Ok(false)
+    }
+
     /// The next URL that politeness allows.
     ///
     /// # Errors

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant, SystemTime};
 
 use hapax_data::{
-    ComparedTexts, Comparison, Digests, Extent, Findings, LogCounts, Rows, SkipReason, Skipped,
-    TextCache, TextStore, url_of_key,
+    Again, ComparedTexts, Comparison, Digests, Extent, Findings, LogCounts, Rows, SkipReason,
+    Skipped, TextCache, TextStore, url_of_key,
 };
 use hapax_dedup::{Neighbour, Store};
 use hapax_extract::Recipe;
@@ -28,6 +28,7 @@ use crate::error::Result;
 use crate::event::{Event, Observer};
 use crate::page::PageWork;
 use crate::received::Received;
+use crate::seeds::Seeds;
 use crate::sink::Sinks;
 use crate::stats::Stats;
 use crate::verdicts::{Asked, Told};
@@ -77,6 +78,7 @@ pub(crate) struct Committer {
     pub(super) named: BTreeMap<u64, String>,
     pub(super) run: Run,
     pub(super) look: SecondLook,
+    pub(crate) seeds: Seeds,
     /// Of which pages were fetched in the last group, and how many ever.
     hosts: Vec<(String, u64)>,
     /// Which digests the store's records have.
@@ -274,13 +276,21 @@ impl Committer {
 
     /// The same of a URL that rules refuse.
     pub(crate) fn skip_refused(&mut self, refusal: Refusal) -> Result<()> {
-        let Refusal { url, reason, detail, depth, sitemap } = refusal;
+        let Refusal { url, reason, detail, depth, sitemap, again } = refusal;
         let line = Skipped::new(format_time(SystemTime::now()), url, reason, detail);
-        self.skip_line(&Skipped { depth, sitemap, ..line })
+        self.skip_line(&Skipped { depth, sitemap, again, ..line })
     }
 
     /// Adds a line to skipped.jsonl.
     pub(crate) fn skip_line(&mut self, line: &Skipped) -> Result<()> {
+        let mut line = line.clone();
+        if let Some(frontier) = &self.frontier {
+            let again = line.again.unwrap_or_else(|| line.reason.again());
+            let by_every_run = again == Again::Recrawl && self.seeds.holds(&line.url);
+            line.again = Some(if by_every_run { Again::Seed } else { again });
+            self.seeds.skipped(&**frontier, &line);
+        }
+        let line = &line;
         self.logs.skipped.append(line)?;
         self.observer.tell(&Event::Skipped { line })?;
         self.stats.skip(line.reason);

@@ -22,6 +22,7 @@ use super::{Committer, HOST_PAGES, Parts};
 use crate::error::{Error, Result};
 use crate::event::Observer;
 use crate::intact;
+use crate::seeds::Seeds;
 use crate::sink::Sinks;
 use crate::stats::Stats;
 
@@ -82,6 +83,7 @@ impl Committer {
                 fetched_before: skips.looked_at_before,
                 rows: None,
             },
+            seeds: Seeds::default(),
             hosts: pages.hosts,
             digests,
             policy: parts.policy,

@@ -3,39 +3,87 @@
 use crate::admission::Admission;
 use crate::error::Result;
 use hapax_data::Context;
-use hapax_data::SitemapPart;
+use hapax_data::{Again, SitemapPart, SkipReason};
 use hapax_frontier::Entry;
+use hapax_url::host_key;
 use url::Url;
 
 use crate::identity::{RulesIdentity, is_of_links};
 use crate::recrawl::GONE;
+use crate::robots::{outdate, outdate_all};
 use crate::sitemap_way::Way;
 use crate::writer::Writer;
 use hapax_data::Skipped;
+
+/// The reasons that may have passed when a recrawl requests everything again.
+fn by_recrawl() -> Vec<SkipReason> {
+    SkipReason::ALL.into_iter().filter(|reason| reason.again() == Again::Recrawl).collect()
+}
 
 /// So many pages to look at again are made durable at a time.
 const AGAIN: u64 = 10_000;
 
 impl Writer {
-    /// Queues the seeds and makes them durable, so that a crash at once can be resumed.
+    /// Queues the seeds and makes them durable, so that a crash at once can be resumed. Seeds that were not fetched are
+    /// queued again.
     pub(crate) fn seed(&mut self, seeds: &[Url]) -> Result<()> {
         for seed in seeds {
-            self.frontier.push(Entry::page(seed.clone(), 0))?;
+            let entry = Entry::page(seed.clone(), 0);
+            if self.has_failed(seed)? {
+                self.frontier.push_again(entry)?;
+            } else {
+                self.frontier.push(entry)?;
+            }
         }
         self.committer.commit(false)?;
         self.save_summary()
     }
 
-    /// Queues what earlier runs refused, if the rules are others now.
-    pub(crate) fn reconsider(&mut self, rules: &RulesIdentity) -> Result<()> {
+    /// Whether a seed was requested or refused before, and its page is not used.
+    fn has_failed(&self, seed: &Url) -> Result<bool> {
+        let url = seed.as_str();
+        if self.committer.forgotten(seed, &host_key(seed)) {
+            return Ok(false);
+        }
+        if self.committer.is_shared() || self.committer.store().id_of(url.as_bytes())?.is_some() {
+            return Ok(false);
+        }
+        match self.committer.seeds.failure(url) {
+            Some(failed) => {
+                // Its robots.txt may be another one now.
+                if matches!(failed.reason, SkipReason::Robots | SkipReason::CrawlDelay) {
+                    outdate(&*self.frontier, &host_key(seed))?;
+                }
+                Ok(failed.again != Again::Never)
+            }
+            // A version before remembered no reason.
+            None => Ok(!self.links_only && self.frontier.knows(url)?),
+        }
+    }
+
+    /// Queues what earlier runs refused by other rules, and for the reasons in `retry`.
+    pub(crate) fn reconsider(&mut self, rules: &RulesIdentity, retry: &[SkipReason]) -> Result<()> {
         let now = rules.to_text();
         let before = std::mem::replace(&mut self.committer.run.rules, now.clone());
-        if before.is_empty() || before == now {
+        let mut reasons = retry.to_vec();
+        if !before.is_empty() && before != now {
+            reasons.extend(rules.changed_since(&before));
+            // Until this has come to its end, the rules of before are the ones that are remembered.
+            self.committer.run.rules.clone_from(&before);
+        }
+        if retry.contains(&SkipReason::Robots) {
+            outdate_all(&*self.frontier)?;
+        }
+        self.take_in(&reasons)?;
+        self.committer.run.rules = now;
+        self.committer.commit(false)
+    }
+
+    /// Queues what was refused for one of these reasons, as far as the rules admit it now.
+    fn take_in(&mut self, reasons: &[SkipReason]) -> Result<()> {
+        if reasons.is_empty() {
             return Ok(());
         }
-        // Until this has come to its end, the rules of before are the ones that are remembered.
-        self.committer.run.rules.clone_from(&before);
-        let changed = rules.changed_since(&before);
         let mut queued = 0u64;
         let log = match std::fs::File::open(self.root.join("skipped.jsonl")) {
             Ok(log) => std::io::BufReader::new(log),
@@ -45,7 +93,7 @@ impl Writer {
         for line in std::io::BufRead::lines(log) {
             let line = line.context("skipped.jsonl")?;
             let Ok(skipped) = Skipped::parse(&line) else { continue };
-            if !changed.contains(&skipped.reason) {
+            if !reasons.contains(&skipped.reason) {
                 continue;
             }
             let Ok(url) = Url::parse(&skipped.url) else { continue };
@@ -63,8 +111,7 @@ impl Writer {
                 self.committer.commit(false)?;
             }
         }
-        self.committer.run.rules = now;
-        self.committer.commit(false)
+        Ok(())
     }
 
     /// Queues a page that was refused, if the rules admit it now: it was known then, or leased, and may have
@@ -135,6 +182,8 @@ impl Writer {
                 self.frontier.push_again(Entry::page(url, depth))?;
             }
         }
+        outdate_all(&*self.frontier)?;
+        self.take_in(&by_recrawl())?;
         self.committer.look.under_way = true;
         self.committer.commit(false)?;
         self.save_summary()?;

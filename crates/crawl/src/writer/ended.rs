@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use hapax_data::SkipReason;
+use hapax_data::{Again, SkipReason};
 use hapax_frontier::{End, EntryKind, Fault, HostAnswer, Lease};
 use url::Url;
 
@@ -34,7 +34,8 @@ impl Writer {
         bytes: Option<u64>,
     ) -> Result<End> {
         if lease.entry.kind == EntryKind::Page {
-            self.committer.skip(lease.entry.url.as_str(), why.reason, &why.detail)?;
+            let refusal = Refusal::of_lease(&lease.entry, why.reason, why.detail.clone());
+            self.committer.skip_refused(refusal)?;
             if let Some(bytes) = bytes {
                 self.committer.count_unused(Some(&lease.host), bytes);
             }
@@ -52,7 +53,8 @@ impl Writer {
         fault: Fault,
     ) -> Result<End> {
         if lease.entry.kind != EntryKind::Probe {
-            self.committer.skip(lease.entry.url.as_str(), reason, detail)?;
+            let refusal = Refusal::of_lease(&lease.entry, reason, detail.to_owned());
+            self.committer.skip_refused(Refusal { again: Some(Again::NextRun), ..refusal })?;
             return Ok(End::Defer { fault });
         }
         // Nobody misses it.
@@ -69,7 +71,9 @@ impl Writer {
             self.committer.gone(url)?;
         }
         self.stats.host_failed(&lease.host);
-        self.committer.skip(url, SkipReason::Http4xx, &format!("status {status}"))?;
+        let detail = format!("status {status}");
+        let refusal = Refusal::of_lease(&lease.entry, SkipReason::Http4xx, detail);
+        self.committer.skip_refused(refusal)?;
         Ok(End::Done)
     }
 

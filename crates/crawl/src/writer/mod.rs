@@ -32,6 +32,7 @@ use crate::missing::MissingPages;
 use crate::page::PageWork;
 use crate::patterns::Patterns;
 use crate::rules::Rules;
+use crate::seeds::FailedSeed;
 use crate::sitemap_way::Way;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
@@ -62,6 +63,16 @@ pub(crate) struct Writer {
     pub(crate) looked: Instant,
     /// When the log was told how the crawl goes.
     pub(crate) told: Instant,
+}
+
+/// What is known at the end of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// Time spent on the data directory.
+    pub(crate) elapsed: Duration,
+    /// Whether a seed was ever fetched there, if that is known.
+    pub(crate) seed_fetched: Option<bool>,
+    pub(crate) failed_seeds: Vec<FailedSeed>,
 }
 
 /// The log is told so often how the crawl goes.
@@ -137,6 +148,7 @@ impl Writer {
         }
         let mut summary = Summary::new(&self.stats, counts, Stop::Running, elapsed, &self.root);
         summary.shared = self.committer.is_shared();
+        summary.failed_seeds = self.committer.seeds.failures(Summary::FAILED_SEEDS);
         if !summary.shared {
             summary.name_hosts(&self.stats, &*self.frontier);
         }
@@ -144,12 +156,8 @@ impl Writer {
         Ok(hapax_data::replace(&self.root, "summary.json", &summary)?)
     }
 
-    /// Works until all senders are gone; returns the time spent on the data directory, and whether a seed was
-    /// ever fetched there, if that is known.
-    pub(crate) fn run(
-        mut self,
-        mut inbox: mpsc::Receiver<Message>,
-    ) -> Result<(Duration, Option<bool>)> {
+    /// Works until all senders are gone.
+    pub(crate) fn run(mut self, mut inbox: mpsc::Receiver<Message>) -> Result<Ended> {
         // It waits with a limit of time, whatever the caller's runtime is.
         let timer = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let control = Arc::clone(&self.control);
@@ -166,9 +174,13 @@ impl Writer {
                     let finished = counts.queued == counts.deferred;
                     self.committer.commit(finished)?;
                     self.committer.count_by_log()?;
-                    let told = (self.committer.elapsed(), self.committer.run.seed_fetched);
+                    let ended = Ended {
+                        elapsed: self.committer.elapsed(),
+                        seed_fetched: self.committer.run.seed_fetched,
+                        failed_seeds: self.committer.seeds.failures(Summary::FAILED_SEEDS),
+                    };
                     self.committer.close()?;
-                    Ok(told)
+                    Ok(ended)
                 },
             );
         if result.is_err() {
@@ -317,7 +329,10 @@ impl Writer {
                     self.sitemap_moved(&lease.entry, &target)?;
                     Ok(End::Done)
                 }
-                EntryKind::Page => self.redirected(lease, &target, moved),
+                EntryKind::Page => {
+                    self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    self.redirected(lease, &target, moved)
+                }
             },
             LeaseResult::Gone { status } => self.gone(lease, status),
             LeaseResult::Clean { target } => self.clean(lease, &target),
@@ -327,6 +342,7 @@ impl Writer {
             }
             LeaseResult::Claimed { claim } => self.claimed(lease, &claim),
             LeaseResult::Unchanged { response, time } => {
+                self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
                 self.committer.unchanged(lease, &response, time)
             }
             LeaseResult::Page(page) => {
@@ -357,6 +373,7 @@ impl Writer {
             self.committer.unused(&page);
             return Ok(End::Done);
         }
+        self.committer.seeds.fetched(&*self.frontier, page.url.as_str());
         if let Some(target) = self.leads_on(&page).cloned() {
             // A stub that leads on at once is a redirect, whatever its status.
             return self.redirected(lease, &target, true);

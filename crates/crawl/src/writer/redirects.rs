@@ -72,7 +72,10 @@ impl Writer {
         if from_seed {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.seed_moved(target);
-            self.seeds.extend(normalize(target, &self.rules.limits));
+            if let Ok(normal) = normalize(target, &self.rules.limits) {
+                self.committer.seeds.add(&normal);
+                self.seeds.insert(normal);
+            }
             let target = target.to_string();
             if !self.committer.run.moved_seeds.contains(&target) {
                 self.committer.run.moved_seeds.push(target);
@@ -90,7 +93,8 @@ impl Writer {
                     // A sitemap or another page led there before.
                     self.committer.run.seed_fetched = Some(true);
                 }
-                Ok(known)
+                // A recrawl requests it too.
+                Ok(known || self.frontier.is_waiting(url.as_str())?)
             }
             other => self.not_admitted(other).map(|()| false),
         }

@@ -1,0 +1,102 @@
+//! Seeds that were not fetched: why, and that every run requests them again.
+
+use std::collections::{BTreeMap, HashSet};
+
+use hapax_data::{Again, SkipReason, Skipped};
+use hapax_frontier::Frontier;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::error::Result;
+
+/// Under this name the frontier remembers why a seed failed.
+const NOTE: &str = "seed-failed";
+
+/// A seed that was not fetched, or of which the page is not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedSeed {
+    /// Its URL.
+    pub url: String,
+    /// When it was tried, RFC 3339.
+    pub time: String,
+    /// The reason.
+    pub reason: SkipReason,
+    /// The reason in words.
+    pub detail: String,
+    /// When it is requested again.
+    pub again: Again,
+}
+
+/// The seeds of a crawl, and where they moved to.
+#[derive(Debug, Default)]
+pub(crate) struct Seeds {
+    all: HashSet<String>,
+    failed: BTreeMap<String, FailedSeed>,
+}
+
+impl Seeds {
+    /// Reads what the frontier remembers of the seeds.
+    pub(crate) fn read<'s>(
+        frontier: &dyn Frontier,
+        urls: impl IntoIterator<Item = &'s Url>,
+    ) -> Result<Self> {
+        let mut seeds = Self::default();
+        for url in urls {
+            let note = frontier.note_of(url.as_str(), NOTE)?.unwrap_or_default();
+            // What a later version wrote counts as nothing.
+            if let Ok(failed) = serde_json::from_slice::<FailedSeed>(&note) {
+                seeds.failed.insert(failed.url.clone(), failed);
+            }
+            seeds.all.insert(url.to_string());
+        }
+        Ok(seeds)
+    }
+
+    /// Adds where a seed moved to.
+    pub(crate) fn add(&mut self, url: &Url) {
+        self.all.insert(url.to_string());
+    }
+
+    /// Returns whether this URL is a seed.
+    pub(crate) fn holds(&self, url: &str) -> bool {
+        self.all.contains(url)
+    }
+
+    /// Returns why a seed failed.
+    pub(crate) fn failure(&self, url: &str) -> Option<&FailedSeed> {
+        self.failed.get(url)
+    }
+
+    /// Remembers why a seed failed, if the line is about one.
+    pub(crate) fn skipped(&mut self, frontier: &dyn Frontier, line: &Skipped) {
+        // The page of these is used.
+        let used = matches!(
+            line.reason,
+            SkipReason::CutShort | SkipReason::Links | SkipReason::Nofollow | SkipReason::HostDown
+        );
+        if used || line.sitemap.is_some() || !self.holds(&line.url) {
+            return;
+        }
+        let failed = FailedSeed {
+            url: line.url.clone(),
+            time: line.time.clone(),
+            reason: line.reason,
+            detail: line.detail.clone(),
+            again: line.again.unwrap_or(Again::Never),
+        };
+        frontier.note(&line.url, NOTE, serde_json::to_vec(&failed).unwrap_or_default());
+        self.failed.insert(line.url.clone(), failed);
+    }
+
+    /// Forgets that a seed failed: its page came.
+    pub(crate) fn fetched(&mut self, frontier: &dyn Frontier, url: &str) {
+        if self.failed.remove(url).is_some() {
+            frontier.note(url, NOTE, Vec::new());
+        }
+    }
+
+    /// Returns the seeds that failed, in the order of their URLs, at most `most`.
+    pub(crate) fn failures(&self, most: usize) -> Vec<FailedSeed> {
+        self.failed.values().take(most).cloned().collect()
+    }
+}

@@ -1,0 +1,263 @@
+//! No refusal is for ever: what a seed, a recrawl, a flag and `--retry` request again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::helpers::{article, plain, typed};
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+
+/// A server of which pages are well once `well` is set.
+fn server(
+    answer: impl Fn(&str, &str, bool) -> Page + Send + Sync + 'static,
+) -> (Server, Arc<AtomicBool>) {
+    let well = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&well);
+    let answer = move |path: &str, head: &str| answer(path, head, now.load(SeqCst));
+    (Server::answering(Arc::new(answer), Duration::ZERO), well)
+}
+
+fn status(status: &'static str) -> Page {
+    Page { status, ..missing() }
+}
+
+/// A page that is refused, by its path.
+fn refused(path: &str) -> Option<Page> {
+    Some(match path {
+        "/403" => status("403 Forbidden"),
+        "/404" => missing(),
+        "/410" => status("410 Gone"),
+        "/451" => status("451 Unavailable For Legal Reasons"),
+        "/type" => typed("image/png", "no text"),
+        "/charset" => typed("text/html", [&b"<p>"[..], &[1, 2, 3, 4, 5].repeat(400)].concat()),
+        "/encoding" => Page {
+            headers: "Content-Type: text/html\r\nContent-Encoding: gzip\r\n".into(),
+            ..article(9)
+        },
+        "/large" => html(format!("<p>{}</p>", prose(6, 3000))),
+        "/round" => {
+            Page { status: "302 Found", headers: "Location: /round\r\n".into(), body: Vec::new() }
+        }
+        _ => return None,
+    })
+}
+
+const REFUSED: [&str; 9] =
+    ["/403", "/404", "/410", "/451", "/type", "/charset", "/encoding", "/large", "/round"];
+
+/// A front page that links to all of them, and each as an article once they are well.
+fn refusing() -> (Server, Arc<AtomicBool>) {
+    server(|path, _, well| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        "/" => {
+            let links = REFUSED.map(|path| format!("<a href={path}>{path}</a> "));
+            html(format!("<title>All</title><p>{}</p>{}", prose(1, 9), links.concat()))
+        }
+        path => match refused(path).filter(|_| !well) {
+            Some(page) => page,
+            None => article(path.bytes().map(u64::from).sum()),
+        },
+    })
+}
+
+const SMALL: [&str; 2] = ["--max-body", "50KiB"];
+
+fn line_of(bench: &Bench, url: &str) -> Value {
+    let lines = bench.log("skipped.jsonl");
+    lines.into_iter().rfind(|line| line["url"] == url).unwrap_or_default()
+}
+
+#[test]
+fn a_recrawl_requests_whatever_may_have_passed() {
+    let (server, well) = refusing();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &SMALL)), 0);
+    for path in REFUSED {
+        let line = line_of(&bench, &server.url(path));
+        assert_eq!(line["again"], "recrawl", "{path}: {line}");
+    }
+    let asked = server.asked_all().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(server.asked_all().len(), asked, "the same command has nothing to request");
+    well.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    let kept = bench.kept();
+    for path in REFUSED {
+        assert!(kept.contains(&server.url(path)), "{path}: {kept:?}");
+    }
+    bench.checked();
+}
+
+#[test]
+fn what_stays_refused_is_requested_once_by_each_recrawl() {
+    let (server, _) = refusing();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &SMALL)), 0);
+    for looks in 1..=3 {
+        let asked = server.asked_all();
+        for path in ["/403", "/404", "/type"] {
+            assert_eq!(asked.iter().filter(|one| *one == path).count(), looks, "{path}");
+        }
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &["--recrawl"])), 0);
+    }
+}
+
+#[test]
+fn a_retry_requests_the_named_reasons_and_no_other() {
+    let (server, well) = refusing();
+    let bench = Bench::new();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &SMALL)), 0);
+    well.store(true, SeqCst);
+    let asked = server.asked_all().len();
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &["--retry", "http-4xx,content-type"])), 0);
+    let mut again = server.asked_all().split_off(asked);
+    again.sort();
+    assert_eq!(again, ["/403", "/404", "/410", "/451", "/type"]);
+    let output = bench.crawl(&[server.url("/")], &["--retry", "http-4x"]);
+    assert_eq!(code(&output), 1);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("no reason of skipped.jsonl; these are: ") && said.contains("http-4xx"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_seed_that_failed_is_requested_by_every_run_and_named_at_its_end() {
+    for (path, reason, ends) in [
+        ("/403", "http-4xx", 4),
+        ("/404", "http-4xx", 4),
+        // It was fetched, and is no page.
+        ("/type", "content-type", 0),
+        ("/round", "redirects", 4),
+    ] {
+        let (server, well) = refusing();
+        let bench = Bench::new();
+        let seed = server.url(path);
+        let output = bench.crawl(std::slice::from_ref(&seed), &[]);
+        assert_eq!(code(&output), ends, "{path}");
+        let said = text(&output.stdout);
+        assert!(said.contains(&format!("seed failed  {seed}: {reason}")), "{said}");
+        assert!(said.contains("requested again by every run"), "{said}");
+        let summary = bench.summary();
+        assert_eq!(summary["failed_seeds"][0]["url"], seed, "{summary}");
+        assert_eq!(summary["failed_seeds"][0]["reason"], reason, "{summary}");
+        assert_eq!(line_of(&bench, &seed)["again"], "seed");
+        let told = bench.run(&["explain", &seed]);
+        assert!(told.contains("requested again by every run"), "{told}");
+        well.store(true, SeqCst);
+        let output = bench.crawl(std::slice::from_ref(&seed), &[]);
+        assert_eq!(code(&output), 0, "{path}: {}", text(&output.stdout));
+        assert!(bench.summary()["failed_seeds"].is_null());
+        assert_eq!(bench.kept(), [seed.as_str()]);
+        // What came is not requested again.
+        let asked = server.asked_all().len();
+        assert_eq!(code(&bench.crawl(std::slice::from_ref(&seed), &[])), 0);
+        assert_eq!(server.asked_all().len(), asked);
+    }
+}
+
+#[test]
+fn robots_txt_that_forbade_a_seed_is_read_again() {
+    let (server, well) = server(|path, _, well| match path {
+        "/robots.txt" if !well => plain("User-agent: *\nDisallow: /\n"),
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        _ => article(1),
+    });
+    let bench = Bench::new();
+    let seed = [server.url("/")];
+    let output = bench.crawl(&seed, &[]);
+    assert_eq!(code(&output), 4);
+    assert!(
+        text(&output.stdout).contains(": robots, robots.txt, line 2;"),
+        "{}",
+        text(&output.stdout)
+    );
+    assert_eq!(code(&bench.crawl(&seed, &[])), 4);
+    let robots =
+        |server: &Server| server.asked_all().iter().filter(|p| *p == "/robots.txt").count();
+    assert_eq!(robots(&server), 2);
+    well.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&seed, &[])), 0);
+    assert_eq!(bench.kept(), [seed[0].as_str()]);
+}
+
+#[test]
+fn a_recrawl_and_a_retry_read_robots_txt_again() {
+    for flags in [&["--recrawl"][..], &["--retry", "robots"]] {
+        let (server, well) = server(|path, _, well| match path {
+            "/robots.txt" if !well => plain("User-agent: *\nDisallow: /closed\n"),
+            "/robots.txt" | "/sitemap.xml" => missing(),
+            "/" => html(format!("<p>{}</p><a href=/closed>c</a>", prose(1, 9))),
+            _ => article(2),
+        });
+        let bench = Bench::new();
+        let seed = [server.url("/")];
+        assert_eq!(code(&bench.crawl(&seed, &[])), 0);
+        let line = line_of(&bench, &server.url("/closed"));
+        assert_eq!((&line["again"], &line["flag"]), (&"recrawl".into(), &"--ignore-robots".into()));
+        well.store(true, SeqCst);
+        assert_eq!(code(&bench.crawl(&seed, flags)), 0);
+        assert!(bench.kept().contains(&server.url("/closed")), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_flag_that_lifts_a_reason_makes_the_same_command_request_again() {
+    let (server, _) = server(|path, head, _| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        "/" => html(format!("<p>{}</p><a href=/closed>c</a>", prose(1, 9))),
+        _ if head.contains("x-key: 7") || head.contains("OtherBot") => article(2),
+        _ => status("403 Forbidden"),
+    });
+    for flags in [["--header", "X-Key: 7"], ["--user-agent", "OtherBot/1.0"]] {
+        let bench = Bench::new();
+        let seed = [server.url("/")];
+        assert_eq!(code(&bench.crawl(&seed, &[])), 0);
+        assert_eq!(bench.kept().len(), 1);
+        assert_eq!(code(&bench.crawl(&seed, &flags)), 0);
+        assert_eq!(bench.kept().len(), 2, "{flags:?}");
+    }
+}
+
+#[test]
+fn statuses_of_the_moment_are_tried_again_in_the_same_run() {
+    let statuses = [
+        "408 Request Timeout",
+        "425 Too Early",
+        "429 Too Many Requests",
+        "500 Broken",
+        "502 Bad Gateway",
+        "503 Busy",
+        "504 Gateway Timeout",
+    ];
+    for moment in statuses {
+        let tries = AtomicUsize::new(0);
+        let server = Server::answering(
+            Arc::new(move |path, _| match path {
+                "/robots.txt" | "/sitemap.xml" => missing(),
+                _ if tries.fetch_add(1, SeqCst) == 0 => status(moment),
+                _ => article(1),
+            }),
+            Duration::ZERO,
+        );
+        let bench = Bench::new();
+        assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0, "{moment}");
+        assert_eq!(bench.kept().len(), 1, "{moment}");
+    }
+    // One that stays is left to the next run.
+    let (server, well) = server(|path, _, well| match path {
+        "/robots.txt" | "/sitemap.xml" => missing(),
+        "/" => html(format!("<p>{}</p><a href=/slow>c</a>", prose(1, 9))),
+        _ if well => article(2),
+        _ => status("408 Request Timeout"),
+    });
+    let bench = Bench::new();
+    bench.crawl(&[server.url("/")], &[]);
+    assert_eq!(line_of(&bench, &server.url("/slow"))["again"], "next-run");
+    well.store(true, SeqCst);
+    assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
+    assert_eq!(bench.kept().len(), 2);
+}
