@@ -47,6 +47,8 @@ mod figures;
 mod standing;
 // What another site cannot take.
 mod takeover;
+
+mod traps;
 // What one crawl found, used by the next.
 mod feed;
 // The local web page, asked by hand and by a browser.

@@ -15,6 +15,8 @@ pub(crate) enum Admission {
     Refused(Refusal),
     /// It is left out whatever the rules: it was forgotten, or a learnt pattern says that it is a duplicate.
     LeftOut(Refusal),
+    /// It differs in nothing that matters from another URL of the site, which is requested.
+    Repeats,
     /// A feed names another page with its text, which is fetched instead.
     LeftToFeed,
 }

@@ -31,15 +31,16 @@ pub(crate) trait Knowledge {
     /// Returns whether a person had the URL or its host forgotten.
     fn is_forgotten(&self, url: &Url, host: &str) -> bool;
 
-    /// Returns the learnt pattern, in words, by which the URL is a duplicate.
-    fn pattern(&mut self, url: &Url, host: &str) -> Result<Option<String>, Self::Error>;
+    /// Returns whether the URL is a duplicate by what was learnt of its site. It may be the first one that was met of
+    /// several, and is the one that is requested then.
+    fn repeats(&mut self, url: &Url, host: &str) -> Result<bool, Self::Error>;
 
     /// Returns whether a trusted feed names another page with the text of this URL, which is fetched instead.
     fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool, Self::Error>;
 }
 
 /// Decides about a URL that is `depth` links from a seed: scope, depth, patterns of the rules, forgotten pages,
-/// learnt patterns, feeds; the first that objects decides.
+/// what was learnt of the site, feeds; the first that objects decides.
 ///
 /// # Errors
 /// Those of the look-ups.
@@ -62,8 +63,10 @@ pub(crate) fn admit<K: Knowledge>(
     if knowledge.is_forgotten(&url, &host) {
         return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::Forgotten, "")));
     }
-    if let Some(why) = knowledge.pattern(&url, &host)? {
-        return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::DustRule, why)));
+    // Seeds were named by a person.
+    let is_link = depth > 0 && matches!(stage, Stage::Queue | Stage::Lease(EntryKind::Page));
+    if is_link && knowledge.repeats(&url, &host)? {
+        return Ok(Admission::Repeats);
     }
     if knowledge.is_left_to_feed(&url, depth)? {
         return Ok(Admission::LeftToFeed);
@@ -92,8 +95,8 @@ mod tests {
             url.path().contains("forgotten")
         }
 
-        fn pattern(&mut self, url: &Url, _: &str) -> Result<Option<String>, Infallible> {
-            Ok(url.path().contains("print").then(|| "a pattern".to_owned()))
+        fn repeats(&mut self, url: &Url, _: &str) -> Result<bool, Infallible> {
+            Ok(url.path().contains("same"))
         }
 
         fn is_left_to_feed(&mut self, url: &Url, _: u16) -> Result<bool, Infallible> {
@@ -117,6 +120,7 @@ mod tests {
             Admission::Refused(refusal) => format!("refused: {}", refusal.reason),
             Admission::LeftOut(refusal) => format!("left out: {}", refusal.reason),
             Admission::LeftToFeed => "left to feed".to_owned(),
+            Admission::Repeats => "repeats".to_owned(),
         }
     }
 
@@ -130,8 +134,9 @@ mod tests {
             ("http://a.example/other", 1, "refused: include"),
             ("http://a.example/other", 0, "/other"),
             ("http://a.example/in/out/", 0, "refused: exclude"),
-            ("http://a.example/in/forgotten-print-copy", 1, "left out: forgotten"),
-            ("http://a.example/in/print-copy", 1, "left out: dust-rule"),
+            ("http://a.example/in/forgotten-same-copy", 1, "left out: forgotten"),
+            ("http://a.example/in/same-copy", 1, "repeats"),
+            ("http://a.example/in/same", 0, "/in/same"),
             ("http://a.example/in/copy", 1, "left to feed"),
         ] {
             assert_eq!(admission(url, depth, Stage::Queue), expected, "{url}");
@@ -147,6 +152,8 @@ mod tests {
             ("http://a.example/out/", 0, Page, "refused: exclude"),
             ("http://b.example/out/sitemap.xml", 0, Sitemap, "/out/sitemap.xml"),
             ("http://b.example/out/probe", 0, Probe, "/out/probe"),
+            ("http://a.example/in/same", 1, Page, "repeats"),
+            ("http://a.example/in/same", 1, Sitemap, "/in/same"),
             ("http://b.example/forgotten", 0, Page, "left out: forgotten"),
         ] {
             assert_eq!(admission(url, depth, Stage::Lease(kind)), expected, "{url} {kind:?}");

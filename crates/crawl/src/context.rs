@@ -19,6 +19,7 @@ use crate::reach::Fetch;
 use crate::received::Received;
 use crate::rules::Rules;
 use crate::stats::Stats;
+use crate::url_rules::UrlRules;
 
 /// What all fetch tasks share.
 #[derive(Debug)]
@@ -52,6 +53,7 @@ pub(super) struct Shared {
     pub(super) cookies: bool,
     pub(super) links_only: bool,
     pub(super) recrawl: bool,
+    pub(super) url_rules: Arc<UrlRules>,
     pub(super) max_pages_per_host: u64,
     pub(super) room: Room,
 }

@@ -39,6 +39,7 @@ use crate::seeds::Seeds;
 use crate::sink::{Sink, Sinks};
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
+use crate::url_rules::UrlRules;
 use crate::verdicts::Verdicts;
 use crate::weight::ROOM_KIB;
 use crate::writer::{Ended, Writer};
@@ -250,11 +251,13 @@ impl Crawl {
             starts.extend(normalize(&moved, &config.scope.urls));
         }
         committer.seeds = Seeds::read(&*frontier, &starts)?;
+        let url_rules = Arc::new(UrlRules::read(&*frontier)?);
+        let given_up_rules = url_rules.left_over(&*frontier)?;
         let shared = shared_by_tasks(
             &config,
             (fetch, http),
             (&frontier, &stats, &feeds),
-            &rules,
+            (&rules, &url_rules),
             &committer,
             recrawl || committer.look.on,
         );
@@ -270,6 +273,8 @@ impl Crawl {
             links_only: config.storage.links_only,
             max_redirects: config.max_redirects,
             patterns: Patterns::new(config.dust.clone()),
+            url_rules,
+            given_up_rules,
             missing: MissingPages::default(),
             blank: BlankPages::default(),
             feeds,
@@ -440,7 +445,7 @@ fn shared_by_tasks(
     config: &Config,
     (fetch, http): Way,
     (frontier, stats, feeds): (&Arc<dyn Frontier>, &Arc<Stats>, &Arc<Feeds>),
-    rules: &Rules,
+    (rules, url_rules): (&Rules, &Arc<UrlRules>),
     committer: &Committer,
     recrawl: bool,
 ) -> Arc<Shared> {
@@ -473,6 +478,7 @@ fn shared_by_tasks(
         cookies: config.requests.cookies,
         links_only: config.storage.links_only,
         recrawl,
+        url_rules: Arc::clone(url_rules),
         max_pages_per_host: config.max_pages_per_host.unwrap_or(u64::MAX),
         room: Room {
             extractors: Arc::new(Semaphore::new(cores as usize)),

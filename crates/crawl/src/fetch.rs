@@ -121,7 +121,7 @@ fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: Strin
     Ok(LeaseResult::Skip { reason, detail })
 }
 
-/// What a task knows about a URL. Learnt patterns were asked when it was queued; feeds are asked after robots.txt.
+/// What a task knows about a URL. Patterns of duplicates were asked when it was queued; feeds are asked after robots.txt.
 struct AtLease<'a>(&'a Shared);
 
 impl Knowledge for AtLease<'_> {
@@ -135,8 +135,10 @@ impl Knowledge for AtLease<'_> {
         self.0.forgotten.holds(url.as_str(), host)
     }
 
-    fn pattern(&mut self, _: &Url, _: &str) -> Result<Option<String>, Infallible> {
-        Ok(None)
+    fn repeats(&mut self, url: &Url, _: &str) -> Result<bool, Infallible> {
+        // A recrawl requests what is known. What fails here fails for the commit thread too.
+        let frontier = &*self.0.frontier;
+        Ok(!self.0.recrawl && self.0.url_rules.repeats(frontier, url).unwrap_or(false))
     }
 
     fn is_left_to_feed(&mut self, _: &Url, _: u16) -> Result<bool, Infallible> {
@@ -149,8 +151,16 @@ async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> 
     // What was queued by other rules. Where seeds have moved to may be another worker's scope.
     let Ok(admission) =
         admit(&url, lease.entry.depth, Stage::Lease(lease.entry.kind), &mut AtLease(shared));
-    if let Admission::Refused(refusal) | Admission::LeftOut(refusal) = admission {
-        return unasked(shared, lease, refusal.reason, refusal.detail);
+    match admission {
+        Admission::Refused(refusal) | Admission::LeftOut(refusal) => {
+            return unasked(shared, lease, refusal.reason, refusal.detail);
+        }
+        Admission::Repeats => {
+            shared.url_rules.left_out_of_queue(&*shared.frontier, &url, lease.entry.depth);
+            shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
+            return Ok(LeaseResult::Quiet);
+        }
+        Admission::Admitted(_) | Admission::NoWebAddress | Admission::LeftToFeed => {}
     }
     match place.server(shared.fetch.address(&url)).await {
         Ok(Some(ip)) if !lease.has_address => {

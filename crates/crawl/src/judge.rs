@@ -58,7 +58,9 @@ impl Judge {
     pub fn admit(&self, url: &Url, depth: u16) -> Judgement {
         match self.rules.admit(url, depth) {
             Admission::Admitted(url) => Judgement::Taken(url),
-            Admission::NoWebAddress | Admission::LeftToFeed => Judgement::NoWebAddress,
+            Admission::NoWebAddress | Admission::LeftToFeed | Admission::Repeats => {
+                Judgement::NoWebAddress
+            }
             Admission::Refused(refusal) | Admission::LeftOut(refusal) => Judgement::Refused {
                 url: refusal.url,
                 reason: refusal.reason,

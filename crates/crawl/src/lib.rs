@@ -55,6 +55,7 @@ mod stats;
 mod summary;
 mod survivor;
 mod upgrade;
+mod url_rules;
 mod verdicts;
 mod weight;
 mod writer;

@@ -228,7 +228,7 @@ impl Offline {
             Outcome::New => Verdict::Kept,
             Outcome::Known => Verdict::Known,
             Outcome::Duplicate(of) => Verdict::Duplicate(of),
-            Outcome::Better => Verdict::Better,
+            Outcome::Better(_) => Verdict::Better,
         })
     }
 

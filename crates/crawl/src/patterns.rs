@@ -17,16 +17,37 @@ const FEWER: u64 = 10;
 const MAX_HOST_SHARE: f64 = 0.98;
 /// Of more than twice so many pages the older ones count half: what changes is seen soon.
 const RECENT: u64 = 1000;
-/// One in so many is fetched all the same.
-const CHECK: u64 = 20;
+/// The first URL that is requested all the same of those that are left out; then each power of two.
+const FIRST_SAMPLE: u64 = 4;
+/// So many samples that are no duplicates end a pattern.
+const CONTRADICTIONS: u64 = 2;
 /// Patterns and hosts held in memory.
 const MAX_PATTERNS: usize = 10_000;
+
+/// URLs that were left out in this run.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftOut {
+    /// One of them.
+    pub(crate) example: Url,
+    pub(crate) count: u64,
+    /// Why, in words.
+    pub(crate) detail: String,
+}
+
+/// Whether a URL that is left out is requested all the same, to see whether the rule still holds: the fourth, eighth,
+/// sixteenth and so on.
+pub(super) const fn is_sample(left_out: u64) -> bool {
+    left_out >= FIRST_SAMPLE && left_out.is_power_of_two()
+}
 
 #[derive(Debug, Default)]
 struct Seen {
     pages: u64,
     discarded: u64,
     left_out: u64,
+    /// Pages that were no duplicates since something was left out.
+    contradictions: u64,
+    example: Option<Url>,
 }
 
 impl Seen {
@@ -37,6 +58,13 @@ impl Seen {
         }
         self.pages += 1;
         self.discarded += u64::from(discarded);
+        if self.left_out > 0 && !discarded {
+            self.contradictions += 1;
+            if self.contradictions >= CONTRADICTIONS {
+                // It has to be learnt again.
+                *self = Self::default();
+            }
+        }
     }
 
     /// Whether there were so many pages, with such a share of duplicates.
@@ -85,26 +113,36 @@ impl Patterns {
         self.seen.extend(all);
     }
 
-    /// Why a URL is not worth fetching, if it is not.
-    pub(super) fn leaves_out(&mut self, url: &Url, host_pages: u64) -> Option<String> {
+    /// Whether a URL is not worth fetching.
+    pub(super) fn leaves_out(&mut self, url: &Url, host_pages: u64) -> bool {
         if host_pages < MIN_HOST_PAGES {
-            return None;
+            return false;
         }
         // Of each pattern some are fetched, whatever its host is like: it may be the one of its own texts.
         let host = self.seen.get(&host_key(url));
         let repeats = host.is_some_and(|host| host.repeats(MIN_HOST_PAGES, MAX_HOST_SHARE));
-        let pattern = pattern(url);
         let Dust { pages, share } = self.dust;
-        let seen = self.seen.get_mut(&pattern)?;
+        let Some(seen) = self.seen.get_mut(&pattern(url)) else { return false };
         if !seen.repeats(if repeats { pages / FEWER } else { pages }, share) {
-            return None;
+            return false;
         }
         seen.left_out += 1;
-        if seen.left_out.is_multiple_of(CHECK) {
-            return None;
-        }
-        let Seen { pages, discarded, .. } = seen;
-        Some(format!("{discarded} of the last {pages} pages like {pattern} were duplicates"))
+        seen.example.get_or_insert_with(|| url.clone());
+        !is_sample(seen.left_out)
+    }
+
+    /// What was left out in this run, by pattern.
+    pub(super) fn left_out(&self) -> Vec<LeftOut> {
+        let mut all: Vec<_> = self.seen.iter().filter(|(_, seen)| seen.left_out > 0).collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        let line = |(pattern, seen): (&String, &Seen)| {
+            let Seen { pages, discarded, left_out, .. } = seen;
+            let detail = format!(
+                "{left_out} links like {pattern} were not followed: {discarded} of the last {pages} such pages were duplicates"
+            );
+            Some(LeftOut { example: seen.example.clone()?, count: *left_out, detail })
+        };
+        all.into_iter().filter_map(line).collect()
     }
 }
 
@@ -152,18 +190,22 @@ mod tests {
             patterns.saw(&url(&format!("http://a.example/article/{i}")), i % 2 == 0);
         }
         let print = url("http://a.example/print/new?x=2&sid=9");
-        assert_eq!(patterns.leaves_out(&print, MIN_HOST_PAGES - 1), None);
-        assert_eq!(patterns.leaves_out(&url("http://a.example/article/x"), MIN_HOST_PAGES), None);
-        assert_eq!(patterns.leaves_out(&url("http://a.example/print/new"), MIN_HOST_PAGES), None);
-        let left_out = (0..100).filter(|_| patterns.leaves_out(&print, MIN_HOST_PAGES).is_some());
-        assert_eq!(left_out.count(), 95);
-        let why = patterns.leaves_out(&print, MIN_HOST_PAGES).unwrap();
-        assert_eq!(why, "200 of the last 200 pages like a.example/print/*?sid&x were duplicates");
-        // When the checks find pages of their own, the pattern is fetched again.
-        for _ in 0..20 {
-            patterns.saw(&print, false);
-        }
-        assert_eq!(patterns.leaves_out(&print, MIN_HOST_PAGES), None);
+        assert!(!patterns.leaves_out(&print, MIN_HOST_PAGES - 1));
+        assert!(!patterns.leaves_out(&url("http://a.example/article/x"), MIN_HOST_PAGES));
+        assert!(!patterns.leaves_out(&url("http://a.example/print/new"), MIN_HOST_PAGES));
+        let left_out = (0..100).filter(|_| patterns.leaves_out(&print, MIN_HOST_PAGES));
+        assert_eq!(left_out.count(), 95, "all but number 4, 8, 16, 32 and 64");
+        let [line] = &patterns.left_out()[..] else { panic!("{:?}", patterns.left_out()) };
+        assert_eq!(line.count, 100);
+        assert_eq!(
+            line.detail,
+            "100 links like a.example/print/*?sid&x were not followed: 200 of the last 200 such pages were duplicates"
+        );
+        // When two samples are pages of their own, the pattern is fetched again.
+        patterns.saw(&print, false);
+        assert!(patterns.leaves_out(&print, MIN_HOST_PAGES));
+        patterns.saw(&print, false);
+        assert!(!patterns.leaves_out(&print, MIN_HOST_PAGES));
     }
 
     #[test]
@@ -174,7 +216,7 @@ mod tests {
         let strange = url("http://mirror.example/new/1");
         let seen = |patterns: &mut Patterns, times: u64, discarded: bool| {
             (0..times).for_each(|_| patterns.saw(&strange, discarded));
-            patterns.leaves_out(&strange, MIN_HOST_PAGES).is_some()
+            patterns.leaves_out(&strange, MIN_HOST_PAGES)
         };
         (0..MIN_HOST_PAGES).for_each(|i| patterns.saw(&page(i), true));
         assert!(!seen(&mut patterns, 0, true), "nobody has looked at one");
@@ -196,7 +238,7 @@ mod tests {
             for i in 0..seen {
                 patterns.saw(&url(&format!("http://a.example/print/{i}")), i % 4 != 0);
             }
-            patterns.leaves_out(&print, MIN_HOST_PAGES).is_some()
+            patterns.leaves_out(&print, MIN_HOST_PAGES)
         };
         assert!(left_out(40, 0.7, 40) && !left_out(40, 0.7, 39) && !left_out(40, 0.8, 40));
         assert!(!left_out(u64::MAX, 0.5, 5000), "never");
@@ -214,6 +256,6 @@ mod tests {
             }
         }
         let late = url("http://late.example/print/y");
-        assert!(patterns.leaves_out(&late, MIN_HOST_PAGES).is_some());
+        assert!(patterns.leaves_out(&late, MIN_HOST_PAGES));
     }
 }

@@ -230,7 +230,7 @@ impl Committer {
         // Nothing asks for them in a crawl of many workers.
         let Some(frontier) = self.frontier.as_ref().filter(|_| !self.is_shared()) else { return };
         let note = validators_note(&page.response)
-            .filter(|_| matches!(outcome, Outcome::New | Outcome::Better));
+            .filter(|_| matches!(outcome, Outcome::New | Outcome::Better(_)));
         if note.is_some() || self.look.on {
             frontier.note(page.url.as_str(), VALIDATORS, note.unwrap_or_default());
         }

@@ -224,6 +224,9 @@ pub struct Skipped {
     /// The flag that lifts the reason, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
+    /// How many URLs the line is about, if it is about more than one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
 }
 
 /// Which part of a sitemap was not read.
@@ -267,6 +270,7 @@ impl Skipped {
             claim: None,
             again: None,
             flag,
+            count: None,
         }
     }
 

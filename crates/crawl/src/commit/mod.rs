@@ -97,8 +97,8 @@ pub(crate) enum Outcome {
     New,
     Known,
     Duplicate(Neighbour),
-    /// It took the place of the page that it duplicates.
-    Better,
+    /// It took the place of the page that it duplicates, which has this URL.
+    Better(String),
 }
 
 impl Committer {
@@ -189,7 +189,7 @@ impl Committer {
                 let other = self.url_of(best.id)?;
                 self.take_over(page, &document, &best)?;
                 self.tell_better(&other, url)?;
-                Outcome::Better
+                Outcome::Better(other)
             }
             Some(best) => {
                 let id = self.store.insert(&document, Some(best.id))?;

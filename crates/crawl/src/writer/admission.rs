@@ -1,14 +1,18 @@
 //! What is queued: links, redirects and entries of sitemaps that the crawl admits, and the lines about others.
 
-use hapax_data::SkipReason;
+use std::time::SystemTime;
+
+use hapax_data::{SkipReason, Skipped};
 use hapax_frontier::Entry;
+use hapax_url::{host_key, url_key};
+use hapax_warc::format_time;
 use url::Url;
 
 use super::Writer;
 use crate::admission::{Admission, Refusal};
 use crate::admit::{Knowledge, Stage, admit};
+use crate::commit::Outcome;
 use crate::error::{Error, Result};
-use crate::patterns::MIN_HOST_PAGES;
 use crate::rules::Rules;
 
 impl Knowledge for Writer {
@@ -22,13 +26,14 @@ impl Knowledge for Writer {
         self.committer.forgotten(url, host)
     }
 
-    fn pattern(&mut self, url: &Url, host: &str) -> Result<Option<String>> {
-        let pages = self.stats.host_pages(host);
-        // Only what is new counts for the checks, not a link that is met again.
-        if pages < MIN_HOST_PAGES || self.frontier.knows(url.as_str())? {
-            return Ok(None);
+    fn repeats(&mut self, url: &Url, host: &str) -> Result<bool> {
+        // A link that is met again is no other URL.
+        if self.frontier.knows(url.as_str())? {
+            return Ok(false);
         }
-        Ok(self.patterns.leaves_out(url, pages))
+        let pages = self.stats.host_pages(host);
+        Ok(self.patterns.leaves_out(url, pages)
+            || !self.committer.is_shared() && self.url_rules.repeats(&*self.frontier, url)?)
     }
 
     fn is_left_to_feed(&mut self, url: &Url, depth: u16) -> Result<bool> {
@@ -45,7 +50,10 @@ impl Writer {
     /// Logs why a URL is not queued.
     pub(crate) fn not_admitted(&mut self, admission: Admission) -> Result<()> {
         match admission {
-            Admission::Admitted(_) | Admission::NoWebAddress | Admission::LeftToFeed => Ok(()),
+            Admission::Admitted(_)
+            | Admission::NoWebAddress
+            | Admission::Repeats
+            | Admission::LeftToFeed => Ok(()),
             Admission::Refused(refusal) => self.refuse(refusal).map(drop),
             Admission::LeftOut(refusal) => match self.frontier.mark(&refusal.url)? {
                 true => self.committer.skip_refused(refusal),
@@ -87,6 +95,63 @@ impl Writer {
         if self.frontier.refuse(&named)? && !self.frontier.knows(url.as_str())? {
             let detail = format!("rel=nofollow on {from}");
             self.committer.skip(url.as_str(), SkipReason::Nofollow, &detail)?;
+        }
+        Ok(())
+    }
+
+    /// Learns from a page which parts of URLs matter.
+    pub(crate) fn learn_urls(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
+        let alike = matches!(outcome, Outcome::Duplicate(_) | Outcome::Better(_));
+        self.patterns.saw(url, alike);
+        if self.committer.is_shared() {
+            return Ok(());
+        }
+        let other = match outcome {
+            Outcome::Known => return Ok(()),
+            Outcome::New => None,
+            Outcome::Duplicate(of) => Some((self.committer.url_of(of.id)?, of.id)),
+            Outcome::Better(other) => Some((other.clone(), url_key(other) as u64)),
+        };
+        match other {
+            Some((other, id)) => {
+                if let Ok(other) = Url::parse(&other) {
+                    self.url_rules.saw_duplicate(&*self.frontier, url, (&other, id))?;
+                }
+            }
+            None => {
+                if self.url_rules.saw_kept(&*self.frontier, url)? {
+                    self.given_up_rules.push(url.clone());
+                    self.links_are_missing(&host_key(url));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Queues again what was queued and left out by rules that were given up. Returns whether there was anything.
+    pub(crate) fn take_back_left_out(&mut self) -> Result<bool> {
+        if self.given_up_rules.is_empty() {
+            return Ok(false);
+        }
+        // Notes of this run can be read back once they are committed.
+        self.committer.commit(false)?;
+        let mut any = false;
+        for site in std::mem::take(&mut self.given_up_rules) {
+            for (url, depth) in self.url_rules.take_back(&*self.frontier, &site)? {
+                any |= self.frontier.push_again(Entry::page(url, depth))?;
+            }
+        }
+        self.committer.commit(false)?;
+        Ok(any)
+    }
+
+    /// One line a site and part by which URLs were left out in this run.
+    pub(crate) fn log_left_out(&mut self) -> Result<()> {
+        for left_out in self.url_rules.left_out().into_iter().chain(self.patterns.left_out()) {
+            let url = left_out.example.as_str();
+            let time = format_time(SystemTime::now());
+            let line = Skipped::new(time, url, SkipReason::DustRule, left_out.detail);
+            self.committer.skip_line(&Skipped { count: Some(left_out.count), ..line })?;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use crate::admission::Admission;
-use crate::commit::{Committer, Outcome};
+use crate::commit::Committer;
 use crate::control::Control;
 use crate::dropped_links::{Dropped, Source};
 use crate::feeds::{Feeds, OpenClaims};
@@ -36,6 +36,7 @@ use crate::seeds::FailedSeed;
 use crate::sitemap_way::Way;
 use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
+use crate::url_rules::UrlRules;
 
 /// The commit thread.
 #[derive(Debug)]
@@ -51,6 +52,9 @@ pub(crate) struct Writer {
     pub(crate) links_only: bool,
     pub(crate) max_redirects: u8,
     pub(crate) patterns: Patterns,
+    pub(crate) url_rules: Arc<UrlRules>,
+    /// Sites of which a rule was given up in this run, by one of their URLs.
+    pub(crate) given_up_rules: Vec<Url>,
     pub(crate) missing: MissingPages,
     pub(crate) blank: BlankPages,
     pub(crate) feeds: Arc<Feeds>,
@@ -167,6 +171,7 @@ impl Writer {
                 |()| {
                     self.committer.apply_spool()?;
                     self.log_dropped()?;
+                    self.log_left_out()?;
                     let lost = self.frontier.leases().map_or(0, LeaseCounts::lost);
                     let aborted = control.aborted.load(Relaxed);
                     debug_assert!(lost <= aborted, "{lost} leases were dropped without an end");
@@ -284,7 +289,7 @@ impl Writer {
         let quiet = self.control.active.load(Relaxed) == 0;
         let counts = self.frontier.counts();
         let done = quiet && counts.queued <= counts.deferred;
-        if done && self.settle_claims()? {
+        if done && (self.settle_claims()? || self.take_back_left_out()?) {
             return Ok(true);
         }
         if self.read_again(done)? {
@@ -305,6 +310,13 @@ impl Writer {
         }
         if is_page(&lease, &result) && self.seeds.contains(&lease.entry.url) {
             self.committer.run.seed_fetched = Some(true);
+        }
+        let no_page = matches!(
+            result,
+            LeaseResult::Skip { .. } | LeaseResult::Gone { .. } | LeaseResult::Unread { .. }
+        );
+        if no_page {
+            self.url_rules.failed(&*self.frontier, &lease.entry.url)?;
         }
         let end = self.handle(&mut lease, result)?;
         let url = lease.entry.url.clone();
@@ -409,8 +421,7 @@ impl Writer {
             }
             let outcome = self.committer.page(&mut page)?;
             self.check_claims(&page.url, &outcome)?;
-            self.patterns
-                .saw(&page.url, matches!(outcome, Outcome::Duplicate(_) | Outcome::Better));
+            self.learn_urls(&page.url, &outcome)?;
         }
         if self.stats.host_pages(&lease.host) >= PROBE_AFTER
             && !self.links_only

@@ -70,6 +70,19 @@ impl Writer {
         }
     }
 
+    /// Links to a host were left out that should not have been: its archived pages are read again for them.
+    pub(crate) fn links_are_missing(&mut self, host: &str) {
+        let name = self.dropped.name_of(host).to_owned();
+        let dropped = self.dropped.hosts.entry(name.clone()).or_default();
+        dropped.pending = true;
+        if self.archive {
+            dropped.sources.add_host(host);
+        }
+        let note = serde_json::to_vec(&dropped.sources).unwrap_or_default();
+        self.frontier.note(&name, DROPPED, note);
+        self.tell_dropped();
+    }
+
     fn tell_dropped(&self) {
         self.stats.dropped_hosts.store(self.dropped.missing(Stuck::Unarchived), Relaxed);
         self.stats.full_hosts.store(self.dropped.missing(Stuck::Full), Relaxed);

@@ -1,0 +1,283 @@
+//! Sites without end: thirty pages, and links to them that are never the same. Each costs three requests a page and a
+//! hundred more at most, ends, and loses no page.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+
+use crate::helpers::plain;
+use crate::support::{Bench, Page, Server, code, html, missing, prose, text};
+
+const PAGES: u64 = 30;
+const MOST: usize = 3 * PAGES as usize + 100;
+
+/// A number that is never the same, in 8 hexadecimal digits.
+fn fresh() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let number = NEXT.fetch_add(1, SeqCst).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    format!("{:08x}", number >> 32)
+}
+
+/// Page `number`, with a link to each page.
+fn page(number: u64, link: impl Fn(u64) -> String) -> Page {
+    let links: String =
+        (0..PAGES).map(|to| format!("<li><a href=\"{}\">Page {to}</a>", link(to))).collect();
+    html(format!(
+        "<title>Page {number}</title><h1>Page {number}</h1><p>{}</p><ul>{links}</ul>",
+        prose(number + 1, 12)
+    ))
+}
+
+/// The number of a page in `p7`, if there is one.
+fn number(name: &str) -> Option<u64> {
+    name.strip_prefix('p')?.parse().ok().filter(|number| *number < PAGES)
+}
+
+/// Crawls a site of which `page_at` says what is at a path, and `link` how pages are linked.
+fn crawled(
+    name: &str,
+    page_at: impl Fn(&str) -> Option<u64> + Send + Sync + 'static,
+    link: impl Fn(u64) -> String + Send + Sync + 'static,
+) {
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain(""),
+            "/" => page(0, &link),
+            _ => page_at(path).map_or_else(missing, |number| page(number, &link)),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended(name, &bench, &server, &output);
+}
+
+fn ended(name: &str, bench: &Bench, server: &Server, output: &std::process::Output) {
+    assert_eq!(code(output), 0, "{name}: {}{}", text(&output.stdout), text(&output.stderr));
+    let asked = server.asked_all().len();
+    assert!(asked <= MOST, "{name}: {asked} requests for {PAGES} pages");
+    let exported = bench.exported_titles();
+    for number in 0..PAGES {
+        let title = format!("Page {number}");
+        let times = exported.iter().filter(|one| **one == title).count();
+        assert_eq!(times, 1, "{name}: {title} in {exported:?}");
+    }
+    let lines = bench.log("skipped.jsonl");
+    let rules = lines.iter().filter(|line| line["reason"] == "dust-rule").count();
+    assert!(rules <= 12, "{name}: {rules} lines");
+}
+
+impl Bench {
+    fn exported_titles(&self) -> Vec<String> {
+        let lines = self.run(&["export"]);
+        let titles =
+            lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        titles.map(|page| page["title"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+fn path_of(path: &str) -> &str {
+    path.split('?').next().unwrap()
+}
+
+#[test]
+fn random_parameters_of_any_name_end() {
+    for name in ["visit", "_", "zx", "utm_foo"] {
+        crawled(
+            name,
+            |path| number(path_of(path).strip_prefix('/')?),
+            move |to| format!("/p{to}?{name}={}", fresh()),
+        );
+    }
+}
+
+#[test]
+fn two_random_parameters_end() {
+    crawled(
+        "two",
+        |path| number(path_of(path).strip_prefix('/')?),
+        |to| format!("/p{to}?a={}&b={}", fresh(), fresh()),
+    );
+}
+
+#[test]
+fn a_random_parameter_beside_one_that_matters_ends() {
+    crawled(
+        "beside",
+        |path| {
+            let query = path.strip_prefix("/item?")?;
+            let id = query.split('&').find_map(|pair| pair.strip_prefix("id="))?;
+            number(&format!("p{id}"))
+        },
+        |to| format!("/item?id={to}&token={}", fresh()),
+    );
+}
+
+#[test]
+fn a_random_segment_of_the_path_ends() {
+    crawled(
+        "first segment",
+        |path| number(path.rsplit('/').next()?),
+        |to| format!("/{}/p{to}", fresh()),
+    );
+    crawled(
+        "last segment",
+        |path| number(path.split('/').nth(1)?),
+        |to| format!("/p{to}/{}", fresh()),
+    );
+    crawled(
+        "a parameter of a segment",
+        |path| number(path.strip_prefix('/')?.split(';').next()?),
+        |to| format!("/p{to};v={}", fresh()),
+    );
+}
+
+#[test]
+fn parameters_in_any_order_end() {
+    let shuffled = |to: u64| {
+        let mut pairs = ["a=1", "b=2", "c=3", "d=4", "e=5"];
+        let mut number = u64::from_str_radix(&fresh(), 16).unwrap();
+        for at in (1..pairs.len()).rev() {
+            pairs.swap(at, (number % (at as u64 + 1)) as usize);
+            number /= at as u64 + 1;
+        }
+        format!("/p{to}?{}", pairs.join("&"))
+    };
+    crawled("order", |path| number(path_of(path).strip_prefix('/')?), shuffled);
+}
+
+#[test]
+fn paths_that_grow_end() {
+    crawled("growing", |path| number(path.rsplit('/').next()?), |to| format!("{}/p{to}", fresh()));
+}
+
+#[test]
+fn names_under_one_domain_end() {
+    let proxy = Server::answering(
+        Arc::new(|path, _| {
+            let url = url::Url::parse(path).unwrap();
+            let link = |to: u64| format!("http://h{}.trap.example/p{to}", fresh());
+            match url.path() {
+                "/robots.txt" | "/sitemap.xml" => missing(),
+                "/" => page(0, link),
+                path => path
+                    .strip_prefix('/')
+                    .and_then(number)
+                    .map_or_else(missing, |number| page(number, link)),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    // Each name is a host with a robots.txt and a sitemap of its own: few are requested at a time.
+    let flags = ["--proxy", &proxy.url(""), "--scope", "domain", "--concurrency", "4"];
+    let output = bench.crawl(&["http://trap.example/".to_owned()], &flags);
+    ended("host", &bench, &proxy, &output);
+}
+
+#[test]
+fn a_calendar_ends() {
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let link = |to: u64| format!("/p{to}");
+            let month = |at: i64| format!("/cal?month={at}");
+            match path {
+                "/robots.txt" => plain(""),
+                "/" => page(0, link),
+                _ => match path.strip_prefix("/cal?month=").and_then(|at| at.parse::<i64>().ok()) {
+                    Some(at) => html(format!(
+                        "<title>Events</title><h1>Events</h1><p>{}</p><p>No events in month {at}.</p>\
+                         <a href=\"{}\">before</a> <a href=\"{}\">after</a>",
+                        prose(77, 8),
+                        month(at - 1),
+                        month(at + 1)
+                    )),
+                    None => {
+                        path.strip_prefix('/').and_then(number).map_or_else(missing, |number| {
+                            let mut page = page(number, link);
+                            page.body
+                                .extend(format!("<a href=\"{}\">calendar</a>", month(0)).bytes());
+                            page
+                        })
+                    }
+                },
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("calendar", &bench, &server, &output);
+}
+
+#[test]
+fn filters_in_any_combination_end() {
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let products = |to: u64| format!("/p{to}");
+            match path_of(path) {
+                "/robots.txt" => plain(""),
+                "/" => page(0, products),
+                "/list" => {
+                    let combination = || {
+                        let mut number = u64::from_str_radix(&fresh(), 16).unwrap();
+                        let mut next = |below: u64| {
+                            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                            (number >> 33) % below
+                        };
+                        let mut filters: Vec<u64> = (0..10).collect();
+                        let chosen: Vec<String> = (0..3)
+                            .map(|_| {
+                                let filter =
+                                    filters.swap_remove(next(filters.len() as u64) as usize);
+                                format!("filter{filter}={}", next(4))
+                            })
+                            .collect();
+                        format!("<li><a href=\"/list?{}\">filter</a>", chosen.join("&"))
+                    };
+                    let links: String = (0..30).map(|_| combination()).collect();
+                    html(format!(
+                        "<title>All products</title><h1>All products</h1><p>{}</p>{links}",
+                        prose(99, 12)
+                    ))
+                }
+                path => path.strip_prefix('/').and_then(number).map_or_else(missing, |number| {
+                    let mut page = page(number, products);
+                    page.body.extend(b"<a href=/list>all</a>");
+                    page
+                }),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("filters", &bench, &server, &output);
+}
+
+#[test]
+fn a_part_that_matters_after_all_is_found_out_and_nothing_is_lost() {
+    // The first forty items say the same, all others have a text of their own.
+    let items = 120;
+    let server = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/robots.txt" => plain(""),
+            "/" => {
+                let links: String =
+                    (0..items).map(|n| format!("<a href=/item?id={n}>{n}</a> ")).collect();
+                html(format!("<p>{}</p>{links}", prose(1, 9)))
+            }
+            _ => match path.strip_prefix("/item?id=").and_then(|id| id.parse::<u64>().ok()) {
+                Some(id) if id < 40 => html(format!("<h1>Sold</h1><p>{}</p>", prose(5, 9))),
+                Some(id) => html(format!("<h1>Item {id}</h1><p>{}</p>", prose(1000 + id, 9))),
+                None => missing(),
+            },
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stdout));
+    let kept = bench.kept();
+    assert_eq!(kept.len() as u64, 2 + items - 40, "{kept:?}");
+}
