@@ -34,6 +34,7 @@ fn refused(path: &str) -> Option<Page> {
         "/charset" => typed("text/html", [&b"<p>"[..], &[1, 2, 3, 4, 5].repeat(400)].concat()),
         "/encoding" => Page {
             headers: "Content-Type: text/html\r\nContent-Encoding: gzip\r\n".into(),
+            body: vec![7, 0, 1, 200],
             ..article(9)
         },
         "/large" => html(format!("<p>{}</p>", prose(6, 3000))),
@@ -260,4 +261,53 @@ fn statuses_of_the_moment_are_tried_again_in_the_same_run() {
     well.store(true, SeqCst);
     assert_eq!(code(&bench.crawl(&[server.url("/")], &[])), 0);
     assert_eq!(bench.kept().len(), 2);
+}
+
+#[test]
+fn a_seed_that_leads_to_another_site_brings_that_page_alone() {
+    let proxy = Server::answering(
+        Arc::new(|path, _| {
+            let article = |number: u64, link: &str| {
+                html(format!(
+                    "<h1>Page {number}</h1><p>{}</p><a href={link}>on</a>",
+                    prose(number, 9)
+                ))
+            };
+            let leads = |to: &str| Page {
+                status: "301 Moved",
+                headers: format!("Location: {to}\r\n"),
+                body: Vec::new(),
+            };
+            match path {
+                "http://old.example/" => leads("http://parked.test/lander"),
+                "http://parked.test/lander" => article(1, "/more"),
+                "http://parked.test/more" => article(2, "/"),
+                "http://one.site.example/" => leads("http://www.site.example/"),
+                "http://www.site.example/" => article(3, "/more"),
+                "http://www.site.example/more" => article(4, "/"),
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let seeds = ["http://old.example/".to_owned(), "http://one.site.example/".to_owned()];
+    let output = bench.crawl(&seeds, &["--proxy", &proxy.url("")]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("the seed http://old.example/ leads to another site"), "{said}");
+    let mut kept = bench.kept();
+    kept.sort();
+    let expected =
+        ["http://parked.test/lander", "http://www.site.example/", "http://www.site.example/more"];
+    assert_eq!(kept, expected);
+}
+
+#[test]
+fn a_password_in_a_seed_is_refused_and_not_shown() {
+    let bench = Bench::new();
+    let output = bench.crawl(&["http://anna:secret@a.example/".to_owned()], &[]);
+    let said = text(&output.stderr);
+    assert_eq!(code(&output), 1);
+    assert!(said.contains("--header") && !said.contains("secret"), "{said}");
 }

@@ -264,7 +264,12 @@ fn a_lost_index_is_said_and_what_was_fetched_makes_another() {
 
 #[test]
 fn a_host_that_asks_for_long_pauses_is_left_alone() {
-    for (pause, reached) in [(31, 0), (1, 2)] {
+    // Of a longer pause than is allowed so much is waited, or the host is skipped.
+    for (pause, flags, reached) in [
+        (31, &["--max-crawl-delay-skip"][..], 0),
+        (31, &["--max-crawl-delay", "1s"], 2),
+        (1, &[], 2),
+    ] {
         let (server, _) = site(move |path, _| match path {
             "/robots.txt" => {
                 let body = format!("User-agent: *\nCrawl-delay: {pause}\n");
@@ -274,7 +279,12 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
             _ => article(2),
         });
         let bench = Bench::new();
-        bench.crawl(&[server.url("/"), server.url("/b")], &["--per-host", "8"]);
+        let flags = [&["--per-host", "8"], flags].concat();
+        let output = bench.crawl(&[server.url("/"), server.url("/b")], &flags);
+        let said = text(&output.stderr);
+        let warned =
+            said.matches("robots.txt asks for 31 s between requests; 1 s are waited").count();
+        assert_eq!(warned, usize::from(pause == 31 && reached == 2), "{said}");
         let asked = server.asked_at();
         assert_eq!((asked.len(), reasons(&bench, "crawl-delay")), (reached, 2 - reached));
         // Both were queued before anybody knew of the pause.
@@ -403,7 +413,8 @@ fn the_longest_waits_that_are_kept_are_settings() {
         _ => article(1),
     });
     let (short, long) = (Bench::new(), Bench::new());
-    let output = short.crawl(&[server.url("/")], &["--max-crawl-delay", "900ms"]);
+    let output =
+        short.crawl(&[server.url("/")], &["--max-crawl-delay", "900ms", "--max-crawl-delay-skip"]);
     assert_eq!((code(&output), reasons(&short, "crawl-delay")), (4, 1), "{}", text(&output.stderr));
     assert!(server.asked().is_empty());
     let why = short.run(&["explain", &server.url("/")]);

@@ -198,6 +198,7 @@ fn every_documented_reason_is_given_and_no_other() {
         "3",
         "--max-pages-per-host",
         "80",
+        "--max-crawl-delay-skip",
         "--max-body",
         "1MiB",
         "--read-timeout",

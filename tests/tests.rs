@@ -49,6 +49,8 @@ mod standing;
 mod takeover;
 
 mod traps;
+
+mod webzoo;
 // What one crawl found, used by the next.
 mod feed;
 // The local web page, asked by hand and by a browser.

@@ -68,7 +68,7 @@ fn refused(
 }
 
 /// Redirects in a row, and at most: the frontier counts to 63.
-const REDIRECTS: u8 = 5;
+const REDIRECTS: u8 = 10;
 const MOST_REDIRECTS: u8 = 50;
 
 impl Settings {
@@ -265,6 +265,7 @@ impl Settings {
         let factor = self.hosts.aside_factor;
         Ok(Patience {
             max_crawl_delay: wait("max-crawl-delay", delay, default.max_crawl_delay, "0s")?,
+            skip_slow_hosts: self.politeness.max_crawl_delay_skip == Some(true),
             max_retry_after: wait("max-retry-after", retry, default.max_retry_after, "0s")?,
             aside_after: wait("aside-after", &self.hosts.aside_after, default.aside_after, "1ms")?,
             aside_factor: number("aside-factor", factor, default.aside_factor, 0..=1000)?,

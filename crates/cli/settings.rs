@@ -90,9 +90,9 @@ impl Settings {
 
     /// The product token of the User-Agent, for robots.txt and `<meta name=robots>`.
     pub(crate) fn product_token(&self) -> String {
-        let (user_agent, contact) =
-            (self.politeness.user_agent.clone(), self.politeness.contact.clone());
-        Requests { user_agent, contact, ..Requests::default() }.agent().1
+        let (user_agent, robots_agent) =
+            (self.politeness.user_agent.clone(), self.politeness.robots_agent.clone());
+        Requests { user_agent, robots_agent, ..Requests::default() }.agent().1
     }
 
     /// How requests are made.
@@ -125,6 +125,7 @@ impl Settings {
         Ok(Requests {
             user_agent: self.politeness.user_agent.clone(),
             contact: self.politeness.contact.clone(),
+            robots_agent: self.politeness.robots_agent.clone(),
             limits: self.limits()?,
             guard: self.guard()?,
             proxy: proxy.transpose()?,

@@ -56,7 +56,7 @@ struct Judge {
     fetcher: Fetcher,
     agent: String,
     ignore_robots: Vec<String>,
-    max_crawl_delay: std::time::Duration,
+    patience: hapax_crawl::Patience,
     frontier: Option<DiskFrontier>,
     /// And the recipe that made it.
     store: Option<(hapax_dedup::Store, String)>,
@@ -178,7 +178,7 @@ impl Judge {
             fetcher,
             agent: settings.product_token(),
             ignore_robots: settings.ignore_robots(),
-            max_crawl_delay: settings.patience()?.max_crawl_delay,
+            patience: settings.patience()?,
             frontier,
             store: store.flatten(),
             data: data.map(Path::to_owned),
@@ -271,8 +271,8 @@ impl Judge {
         report.say("robots.txt", format!("{says}{} ({from})", shown.unwrap_or_default()));
         if let Some(delay) = rules.crawl_delay {
             report.say("crawl-delay", duration(delay));
-            let most = self.max_crawl_delay;
-            if delay > most {
+            let most = self.patience.max_crawl_delay;
+            if delay > most && self.patience.skip_slow_hosts {
                 report.refuse("crawl-delay", format!("longer than {}", duration(most)));
             }
         }

@@ -77,6 +77,12 @@ pub(crate) struct Politeness {
     /// The User-Agent header [default: hapax/VERSION (+CONTACT)]
     #[arg(long, env = "HAPAX_USER_AGENT", value_name = "TEXT")]
     pub(crate) user_agent: Option<String>,
+    /// Skip hosts whose robots.txt asks for a pause above --max-crawl-delay
+    #[arg(long, env = "HAPAX_MAX_CRAWL_DELAY_SKIP", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(crate) max_crawl_delay_skip: Option<bool>,
+    /// The crawler's name in robots.txt [default: the last product of the User-Agent that no browser uses]
+    #[arg(long, env = "HAPAX_ROBOTS_AGENT", value_name = "NAME")]
+    pub(crate) robots_agent: Option<String>,
     /// A URL or mail address put into the User-Agent, for webmasters
     #[arg(long, env = "HAPAX_CONTACT", value_name = "TEXT")]
     pub(crate) contact: Option<String>,
@@ -128,7 +134,7 @@ pub(crate) struct RequestSettings {
     /// Bytes of a body, on the wire and decoded [default: 10MiB]
     #[arg(long, env = "HAPAX_MAX_BODY", value_name = "SIZE")]
     pub(crate) max_body: Option<Size>,
-    /// Redirects in a row, at most 50 [default: 5]
+    /// Redirects in a row, at most 50 [default: 10]
     #[arg(long, env = "HAPAX_MAX_REDIRECTS", value_name = "N")]
     pub(crate) max_redirects: Option<u8>,
 }

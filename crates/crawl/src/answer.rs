@@ -51,6 +51,8 @@ pub(super) struct Head {
     asked_if_changed: bool,
     peer: Option<SocketAddr>,
     bodiless: bool,
+    #[serde(default)]
+    ended_early: bool,
     /// Somebody wanted the body.
     wanted: bool,
     request_bytes: usize,
@@ -95,6 +97,7 @@ pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> 
         asked_if_changed: answer.asked_if_changed,
         peer: response.peer,
         bodiless: response.bodiless,
+        ended_early: response.ended_early,
         wanted: !response.body.is_empty(),
         request_bytes: response.request.len(),
         head_bytes: http.len(),
@@ -160,6 +163,7 @@ pub(super) fn parse(frame: Vec<u8>, entry: &Entry) -> Option<(Answer, bool)> {
     let mut response = Response::stored(entry.url.clone(), status, headers, raw);
     (response.peer, response.took, response.bodiless) =
         (head.peer, head.server_took, head.bodiless);
+    response.ended_early = head.ended_early;
     response.request = request;
     let answer = Answer {
         response,

@@ -66,8 +66,10 @@ pub struct ScopeRules {
 /// How long to wait for servers.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// A host whose robots.txt requires a longer Crawl-delay is skipped. Default 30 s.
+    /// The longest Crawl-delay of a robots.txt that is obeyed in full; of a longer one so much is waited. Default 30 s.
     pub max_crawl_delay: Duration,
+    /// Hosts that require a longer Crawl-delay are skipped. Default off.
+    pub skip_slow_hosts: bool,
     /// A URL with a longer Retry-After is deferred to the next run. Default 300 s.
     pub max_retry_after: Duration,
     /// A request that has waited this long for its server is parked: it no longer counts against
@@ -82,6 +84,7 @@ impl Default for Patience {
     fn default() -> Self {
         Self {
             max_crawl_delay: Duration::from_secs(30),
+            skip_slow_hosts: false,
             max_retry_after: Duration::from_secs(300),
             aside_after: Duration::from_secs(2),
             aside_factor: 3,
@@ -125,21 +128,28 @@ pub struct Requests {
     pub cookies: bool,
     /// Hosts whose robots.txt is ignored.
     pub ignore_robots: Vec<String>,
+    /// The name by which robots.txt addresses the crawler. Default: the last product of the User-Agent that no browser
+    /// uses.
+    pub robots_agent: Option<String>,
 }
 
 impl Requests {
     /// Returns the User-Agent header, and its product token for robots.txt.
     pub fn agent(&self) -> (String, String) {
         if let Some(agent) = &self.user_agent {
-            let token = agent.split(['/', ' ']).next().unwrap_or_default().to_ascii_lowercase();
-            return (agent.clone(), token);
+            let token = hapax_fetch::robots_token(agent);
+            return (
+                agent.clone(),
+                self.robots_agent.clone().unwrap_or(token).to_ascii_lowercase(),
+            );
         }
         let version = env!("CARGO_PKG_VERSION");
         let agent = match &self.contact {
             Some(contact) if !contact.is_empty() => format!("hapax/{version} (+{contact})"),
             _ => format!("hapax/{version}"),
         };
-        (agent, "hapax".to_owned())
+        let token = self.robots_agent.as_deref().unwrap_or("hapax");
+        (agent, token.to_ascii_lowercase())
     }
 
     /// Returns the options of the HTTP client. It sends the additional headers to the origins of `seeds`.
@@ -194,7 +204,7 @@ impl Default for Config {
             max_pages_per_host: None,
             min_free_disk: 1 << 30,
             concurrency: 64,
-            max_redirects: 5,
+            max_redirects: 10,
             scope: ScopeRules::default(),
             politeness: hapax_frontier::Options::default(),
             patience: Patience::default(),

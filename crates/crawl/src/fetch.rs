@@ -22,7 +22,7 @@ use super::host_rules::{HostRule, Source};
 use super::lanes::Place;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
-use super::page::{PageWork, is_wanted};
+use super::page::PageWork;
 use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::stats::Budget;
@@ -222,7 +222,7 @@ async fn request(
         if shared.recrawl { validators(&*shared.frontier, url) } else { Validators::default() };
     // A sitemap comes under any type.
     let page = lease.entry.kind != EntryKind::Sitemap;
-    let wanted = move |kind: &str| !page || is_wanted(kind);
+    let wanted = move |kind: &str| !page || hapax_page::Kind::may_be(kind);
     let mut at = url.clone();
     let mut hops = 0;
     let response = loop {
@@ -233,7 +233,8 @@ async fn request(
         // will follow that, for the normal form is known.
         let spelling = response.redirect().filter(|to| {
             page && hops < MAX_SPELLINGS
-                && (*to != at || shared.cookies)
+                // One that leads to itself may do so once.
+                && (*to != at || shared.cookies || hops == 0)
                 && normalize(to, &shared.url_limits).is_ok_and(|to| to == *url)
         });
         let Some(to) = spelling else { break response };

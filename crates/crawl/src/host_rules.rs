@@ -58,6 +58,8 @@ pub(crate) struct HostRules {
     pub(crate) held: Mutex<Held>,
     /// Sitemaps that were named in a recrawl.
     named: Mutex<HashSet<UrlKey>>,
+    /// Hosts of which it was said that they ask for long pauses.
+    slow: Mutex<HashSet<UrlKey>>,
     /// Sitemaps that were named, but are not of this crawl, until it is said.
     pub(crate) elsewhere: Mutex<Vec<Url>>,
 }
@@ -101,6 +103,11 @@ impl HostRules {
     /// Whether this sitemap is named for the first time in this run.
     pub(crate) fn is_first(&self, map: &Url) -> bool {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
+    }
+
+    /// Whether a host asks for long pauses for the first time in this run.
+    pub(crate) fn is_first_slow(&self, host: &str) -> bool {
+        self.slow.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
     }
 
     /// Sitemaps that were named since the last call, but are not of this crawl.

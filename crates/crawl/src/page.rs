@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hapax_data::{Findings, PackedText, SkipReason};
-use hapax_extract::{Document, Features, Limits, Link, Recipe, extract, extract_plain, links};
+use hapax_extract::{
+    Document, Features, Limits, Link, Recipe, extract, extract_plain, links, refresh_target,
+};
 use hapax_fetch::{Response, alternate_links, canonical_link, robots_directives};
 use hapax_page::comparison::{Compared, PageText};
 use hapax_page::{Evidence, Kind};
@@ -37,14 +39,6 @@ pub(crate) struct PageWork {
     pub(super) _tree: Option<OwnedSemaphorePermit>,
     /// Its room among the pages that wait for the commit thread.
     pub(super) _room: Option<OwnedSemaphorePermit>,
-}
-
-/// Whether a body of this content type is read.
-pub(crate) fn is_wanted(content_type: &str) -> bool {
-    // Without a type the bytes say what it is.
-    content_type.trim_start().starts_with(';')
-        || content_type.trim().is_empty()
-        || Kind::of(Some(content_type), b"").is_some()
 }
 
 impl PageWork {
@@ -141,7 +135,8 @@ pub(crate) fn read_response(
     limits: &Limits,
     with_text: bool,
 ) -> Result<Document, Unread> {
-    let content_type = response.header("content-type");
+    let content_type = response.content_type();
+    let content_type = content_type.as_deref();
     let mut document = match Kind::of(content_type, &response.body) {
         Some(Kind::Html) if with_text => extract(url, content_type, &response.body, limits),
         Some(Kind::Html) => links(url, content_type, &response.body, limits),
@@ -162,6 +157,10 @@ pub(crate) fn read_response(
                 for directive in robots_directives(&value, &limits.agent) {
                     document.robots.read(directive);
                 }
+            }
+            // It is no header of HTTP; browsers obey it all the same.
+            "refresh" if document.refresh.is_none() => {
+                document.refresh = refresh_target(url, &value);
             }
             // RFC 8288; a page's own link comes first.
             "link" if document.canonical.is_none() => {

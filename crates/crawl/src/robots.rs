@@ -137,11 +137,21 @@ async fn ask(shared: &Shared, lease: &Lease, pause: Duration) -> Result<HostRule
 }
 
 fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
-    let rules = Robots::parse(text, &shared.agent);
-    if let Some(delay) = rules.crawl_delay {
-        if delay > shared.patience.max_crawl_delay {
+    let mut rules = Robots::parse(text, &shared.agent);
+    let most = shared.patience.max_crawl_delay;
+    if let Some(delay) = rules.crawl_delay.filter(|delay| *delay > most) {
+        if shared.patience.skip_slow_hosts {
             return HostRule::TooSlow(delay);
         }
+        rules.crawl_delay = Some(most);
+        if shared.rules.is_first_slow(&lease.host) {
+            let (host, asked, most) = (&lease.host, delay.as_secs(), most.as_secs());
+            tracing::warn!(
+                "{host}: robots.txt asks for {asked} s between requests; {most} s are waited (--max-crawl-delay)"
+            );
+        }
+    }
+    if let Some(delay) = rules.crawl_delay {
         shared.frontier.set_delay(&lease.host, delay);
     }
     if shared.sitemaps {

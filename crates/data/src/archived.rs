@@ -75,7 +75,9 @@ pub fn page_of_record(
     };
     let encoding = header("content-encoding").unwrap_or_default();
     let body = hapax_fetch::decode_body_within(raw, encoding, &limits).ok()?;
-    let content_type = header("content-type");
+    let kinds = headers.iter().filter(|(name, _)| name == "content-type");
+    let content_type = hapax_fetch::content_type(kinds.map(|(_, value)| value.as_slice()));
+    let content_type = content_type.as_deref();
     let document = Kind::of(content_type, &body)?.read(url, content_type, &body);
     let basis = document.basis(|bytes| HASH.hash(bytes));
     Some((document, basis))

@@ -9,6 +9,8 @@ use encoding_rs::{
 
 /// The prescan for a `<meta charset>` reads so many bytes, as the HTML standard says.
 const PRESCAN: usize = 1024;
+/// Where it finds none, a parser takes the one that it meets later: up to here.
+const LATE: usize = 64 << 10;
 
 /// What decided about the charset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,9 +135,14 @@ fn charset_parameter(content_type: &str) -> Option<&'static Encoding> {
 /// outside comments; where none does, an XML declaration in front of all. UTF-16 declared in
 /// ASCII-readable bytes means UTF-8, and `x-user-defined` windows-1252.
 fn prescan(body: &[u8]) -> Option<&'static Encoding> {
-    let head = body.get(..PRESCAN.min(body.len()))?;
-    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let encoding = meta(&text).or_else(|| xml_declaration(&text))?;
+    let beginning = |length: usize| {
+        let head = body.get(..length.min(body.len())).unwrap_or_default();
+        String::from_utf8_lossy(head).to_ascii_lowercase()
+    };
+    let text = beginning(PRESCAN);
+    let declared = meta(&text).or_else(|| xml_declaration(&text));
+    let late = || meta(&beginning(LATE)).filter(|_| body.len() > PRESCAN);
+    let encoding = declared.or_else(late)?;
     match encoding {
         utf16 if utf16 == UTF_16BE || utf16 == UTF_16LE => Some(UTF_8),
         user if user == X_USER_DEFINED => Some(WINDOWS_1252),
@@ -162,14 +169,45 @@ fn meta(text: &str) -> Option<&'static Encoding> {
         }
         let end = rest.find('>').unwrap_or(rest.len());
         let tag = rest.get(..end)?;
-        if tag.starts_with("<meta")
-            && let Some(encoding) = charset_parameter(tag)
+        if let Some(attributes) = tag.strip_prefix("<meta")
+            && let Some(encoding) = declared_by(attributes)
         {
             return Some(encoding);
         }
         rest = rest.get(end.max(1)..)?;
     }
     None
+}
+
+/// What the attributes of a `<meta>` declare: a charset attribute, or the charset of a content type.
+fn declared_by(attributes: &str) -> Option<&'static Encoding> {
+    let (mut charset, mut content, mut is_type) = (None, None, false);
+    let mut rest = attributes.trim_start_matches(['/', ' ', '\t', '\n', '\r', '\x0c']);
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| c == '=' || c == '/' || c.is_ascii_whitespace());
+        let (name, behind) = rest.split_at_checked(end.unwrap_or(rest.len()))?;
+        let mut value = "";
+        rest = behind.trim_start();
+        if let Some(from) = rest.strip_prefix('=') {
+            let from = from.trim_start();
+            let quote = from.chars().next().filter(|c| matches!(c, '"' | '\''));
+            (value, rest) = match quote {
+                Some(quote) => from.get(1..)?.split_once(quote).unwrap_or((from.get(1..)?, "")),
+                None => {
+                    let end = from.find(|c: char| c.is_ascii_whitespace()).unwrap_or(from.len());
+                    from.split_at_checked(end)?
+                }
+            };
+        }
+        match name {
+            "charset" => charset = charset.or_else(|| Encoding::for_label(value.trim().as_bytes())),
+            "content" => content = content.or(Some(value)),
+            "http-equiv" => is_type |= value.trim() == "content-type",
+            _ => {}
+        }
+        rest = rest.trim_start_matches(['/', ' ', '\t', '\n', '\r', '\x0c', '=']);
+    }
+    charset.or_else(|| content.filter(|_| is_type).and_then(charset_parameter))
 }
 
 #[cfg(test)]
@@ -179,6 +217,49 @@ mod tests {
     use proptest::prelude::*;
 
     const CHINESE: &str = "今天天气很好，我们在公园里散步，看见许多人也在那里休息。";
+
+    #[test]
+    fn charsets_that_are_declared_are_kept_apart() {
+        for (label, text) in [
+            ("windows-1254", "İstanbul'da ağaç şehri"),
+            ("iso-8859-9", "İstanbul'da ağaç şehri"),
+            ("iso-8859-15", "Œuvre à 5 €"),
+            ("iso-2022-jp", "日本語のページ"),
+            ("macintosh", "Über die Brücke „gehen“"),
+            ("euc-kr", "한국어로 된 문서"),
+            ("tis-620", "ภาษาไทย"),
+            ("koi8-r", "Русский текст"),
+        ] {
+            let encoding = Encoding::for_label(label.as_bytes()).unwrap();
+            let bytes = encoding.encode(&format!("<meta charset={label}><p>{text}")).0.into_owned();
+            assert!(decode(&bytes, None).0.contains(text), "{label}");
+            let bytes = encoding.encode(text).0.into_owned();
+            let header = format!("text/html; charset={label}");
+            assert_eq!(decode(&bytes, Some(&header)).0, text, "{label}");
+        }
+    }
+
+    #[test]
+    fn a_charset_is_declared_where_it_belongs_however_late() {
+        let gbk = |head: &str| GBK.encode(&format!("{head}<p>{CHINESE}")).0.into_owned();
+        let filler = format!("<script>{}</script>", "x = 1;".repeat(500));
+        for head in [
+            "<meta charset='gbk'>",
+            "<meta  content=\"text/html; charset=gbk\" http-equiv=Content-Type>",
+            "<META HTTP-EQUIV='content-type' CONTENT='text/html;charset=gb2312'/>",
+            &format!("{filler}<meta charset=gbk>"),
+        ] {
+            assert_eq!(decode(&gbk(head), None).2, CharsetSource::Meta, "{head}");
+            assert!(decode(&gbk(head), None).0.contains(CHINESE), "{head}");
+        }
+        for head in [
+            "<meta name=description content='what charset=big5 means'>",
+            "<meta name=x data-charset=big5>",
+            "<meta http-equiv=refresh content='9;url=/?charset=big5'>",
+        ] {
+            assert_eq!(decode(&gbk(head), None).2, CharsetSource::Detected, "{head}");
+        }
+    }
 
     #[test]
     fn each_source_decides_in_its_turn() {

@@ -68,7 +68,7 @@ impl Declared {
                 self.canonical = attribute("href").map(str::to_owned);
             }
         } else if words.any(|word| matches!(word, "next" | "prev" | "alternate")) {
-            let page = attribute("type").is_none_or(|t| t.contains("html"));
+            let page = attribute("type").is_none_or(|t| t.to_ascii_lowercase().contains("html"));
             if page {
                 self.link(attribute("href"), None, limits);
             }
@@ -77,7 +77,8 @@ impl Declared {
 
     fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
         let Some(href) = href.map(str::trim) else { return };
-        if href.is_empty() || href.starts_with('#') {
+        // A fragment leads to the page itself, unless there is another base.
+        if href.is_empty() || href.starts_with('#') && self.base.is_none() {
             return;
         }
         if self.links.len() >= limits.max_links {

@@ -46,7 +46,7 @@ pub use limits::Limits;
 pub use numbers::{is_counting, is_referring};
 pub use page_type::PageType;
 pub use parse::{ParseLimits, Truncation};
-pub use read::{Evidence, evidence, extract, extract_plain, links};
+pub use read::{Evidence, evidence, extract, extract_plain, links, refresh_target};
 pub use recipe::{Recipe, Tie};
 pub use title::plain_name;
 pub use tokens::{Features, RECIPE, features, for_each_token, for_each_word, weighted_words};

@@ -102,6 +102,8 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
 /// What a page's links are relative to.
 fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
     let base = declared.base.as_deref().and_then(|base| join(url, base, limits));
+    // WHATWG HTML, "set the frozen base URL".
+    let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
     base.unwrap_or_else(|| url.clone())
 }
 
@@ -239,20 +241,39 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
     }
 }
 
-/// `5; url='x'`, in the spellings that browsers take.
-fn refresh_target(base: &Url, content: &str) -> Option<Url> {
-    let (seconds, rest) = content.split_once([';', ','])?;
-    if seconds.trim().parse::<f64>().ok().filter(|s| s.is_finite())? > MAX_REFRESH_SECONDS {
+/// The target of a refresh within ten seconds, from a `<meta>` or a `Refresh` header: `5; url='x'`, in every spelling that
+/// browsers take. `None` for a page that reloads itself.
+///
+/// Source: WHATWG HTML, "shared declarative refresh steps".
+pub fn refresh_target(base: &Url, content: &str) -> Option<Url> {
+    let content = content.trim_start();
+    let end = content.find(|c: char| !c.is_ascii_digit()).unwrap_or(content.len());
+    let (seconds, rest) = content.split_at_checked(end)?;
+    if seconds.is_empty() && !rest.starts_with('.') {
         return None;
     }
-    let rest = rest.trim();
-    let target = match rest.get(..3) {
-        Some(start) if start.eq_ignore_ascii_case("url") => {
-            rest.get(3..)?.trim_start().strip_prefix('=')?
-        }
-        _ => rest,
+    let seconds = if seconds.is_empty() { 0.0 } else { seconds.parse::<f64>().ok()? };
+    if seconds > MAX_REFRESH_SECONDS {
+        return None;
+    }
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+    if !rest.starts_with(|c: char| c == ';' || c == ',' || c.is_whitespace()) {
+        return None;
+    }
+    let rest = rest.trim_start();
+    let target = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_start();
+    let named = target.get(..3).filter(|start| start.eq_ignore_ascii_case("url"));
+    let named = named.and_then(|_| target.get(3..)?.trim_start().strip_prefix('='));
+    let target = match named {
+        Some(value) => value.trim_start(),
+        None => target,
     };
-    let target = target.trim().trim_matches(['"', '\'']);
+    let quote = target.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let target = match quote {
+        Some(quote) => target.get(1..)?.split(quote).next()?,
+        None => target,
+    };
+    let target = target.trim();
     (!target.is_empty()).then(|| base.join(target).ok())?
 }
 

@@ -18,6 +18,16 @@ const ANNOUNCED: u64 = 64 << 10;
 /// A body, and what a large one holds as long as it is in memory.
 pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 
+/// A body as it came.
+#[derive(Debug, Default)]
+pub(crate) struct Came {
+    pub(crate) raw: Bytes,
+    /// What a large one holds as long as it is in memory.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// The connection ended before the body did.
+    pub(crate) ended_early: bool,
+}
+
 /// Reads and decodes bodies.
 #[derive(Clone, Debug)]
 pub(crate) struct Bodies {
@@ -84,16 +94,26 @@ impl Bodies {
         max: usize,
         cut: bool,
         clock: &mut Clock,
-    ) -> Result<Held, Error> {
+    ) -> Result<Came, Error> {
         // Since when, and from how many bytes on, the rate is counted.
         let mut from = (clock.took(), 0);
         let whole = response.content_length();
         let announced = whole.unwrap_or(0).min(ANNOUNCED) as usize;
         let mut raw = Vec::with_capacity(announced.min(max));
         let mut permit = None;
-        while let Some(piece) =
-            clock.within(&self.limits, self.limits.read_timeout, response.chunk()).await?
-        {
+        let mut ended_early = false;
+        loop {
+            let next = clock.within(&self.limits, self.limits.read_timeout, response.chunk()).await;
+            let piece = match next {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                // The connection ended before the body did: what came may be whole all the same.
+                Err(error) if error.kind() != Kind::Timeout && !raw.is_empty() => {
+                    ended_early = true;
+                    break;
+                }
+                Err(error) => return Err(error),
+            };
             raw.extend_from_slice(&piece);
             if raw.len() > max {
                 if cut {
@@ -124,7 +144,7 @@ impl Bodies {
         }
         // What has grown by doubling would be held up to twice as long as a page is worked on.
         raw.shrink_to_fit();
-        Ok((Bytes::from(raw), permit))
+        Ok(Came { raw: Bytes::from(raw), permit, ended_early })
     }
 
     /// Bytes a second that a body must come in with. Who sends a little more than a large body's

@@ -5,12 +5,14 @@ use std::time::Instant;
 use bytes::Bytes;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName,
-    HeaderValue, USER_AGENT,
+    HeaderValue, TRANSFER_ENCODING, USER_AGENT,
 };
 use url::{Host, Url};
 
-use crate::body::{Bodies, Clock};
+use crate::body::{Bodies, Came, Clock};
+use crate::content_type::content_type;
 use crate::cookies::Jar;
+use crate::decode::is_complete_gzip;
 use crate::error::{Error, Kind, translate};
 use crate::guard::AddressGuard;
 use crate::idle::{IDLE, IdleConnections};
@@ -20,7 +22,7 @@ use crate::response::{Response, in_one, kept_headers};
 use crate::tls;
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
-const ENCODINGS: &str = "gzip, deflate, br";
+const ENCODINGS: &str = "gzip, deflate, br, zstd";
 
 /// How a [`Fetcher`] is made.
 #[derive(Clone, Debug, Default)]
@@ -214,27 +216,29 @@ impl Fetcher {
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
         }
-        let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-        let wanted =
-            matches!(response.status().as_u16(), 200 | 203) && kind.is_none_or(wanted) || cut;
+        let kinds = response.headers().get_all(CONTENT_TYPE).iter().map(HeaderValue::as_bytes);
+        let kind = content_type(kinds);
+        let wanted = matches!(response.status().as_u16(), 200 | 203)
+            && kind.as_deref().is_none_or(wanted)
+            || cut;
         let length = response.content_length();
         if wanted && !cut && length.is_some_and(|length| length > max as u64) {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
         let short = self.limits.max_unwanted.min(max);
         let mut broken = false;
-        let (raw, permit) = match wanted {
+        let Came { raw, permit, ended_early } = match wanted {
             true => self.bodies.read(&mut response, max, cut, &mut clock).await?,
-            false if length.is_some_and(|length| length > short as u64) => (Bytes::new(), None),
+            false if length.is_some_and(|length| length > short as u64) => Came::default(),
             // Its status is known, whatever becomes of a body that nobody asked for; but a host that
             // lets one wait is slow.
             false => match self.bodies.read(&mut response, short, true, &mut clock).await {
                 Err(error) if error.kind() == Kind::Timeout => return Err(error),
-                Err(_) => {
+                Ok(came) if !came.ended_early => came,
+                _ => {
                     broken = true;
-                    Default::default()
+                    Came::default()
                 }
-                Ok(read) => read,
             },
         };
         drop(under_way);
@@ -247,7 +251,14 @@ impl Fetcher {
             true => self.bodies.decode(&raw, encoding, permit).await?,
             false => (Bytes::new(), permit),
         };
+        // Of a robots.txt that is framed some rules are missing; one that is not came to its end.
+        let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
+        if ended_early && wanted && if cut { framed } else { !is_whole(&raw, &body) } {
+            let what = format!("the body ended early, after {} bytes", raw.len());
+            return Err(Error::new(Kind::Protocol, what));
+        }
         Ok(Response {
+            ended_early: ended_early && wanted,
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
@@ -346,6 +357,17 @@ impl Fetcher {
     fn may_talk_to(&self, url: &Url, ip: IpAddr) -> bool {
         self.proxied || self.guard.is_exact(url) || self.guard.permits(ip)
     }
+}
+
+/// Bytes at the end of a page in which its end tag is looked for.
+const TAIL: usize = 1024;
+
+/// Whether a body of which the connection ended early came whole by its own account: a page to its end tag, or a
+/// gzip stream to its trailer.
+fn is_whole(raw: &[u8], body: &[u8]) -> bool {
+    let tail = body.get(body.len().saturating_sub(TAIL)..).unwrap_or_default();
+    let has_end = tail.to_ascii_lowercase().windows(7).any(|window| window == b"</html>");
+    has_end || raw.starts_with(&[0x1f, 0x8b]) && is_complete_gzip(raw)
 }
 
 /// A URL as it is asked for. Who writes a link must not have a user and a password sent to whom they

@@ -8,8 +8,13 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 
-/// What servers write where nothing is encoded; only the first is a standard's.
-const PLAIN: [&str; 7] = ["identity", "none", "utf-8", "utf8", "binary", "8bit", "7bit"];
+/// The encodings that are read: RFC 9110, section 8.4.1; RFC 7932; RFC 8878. Servers write other names where nothing is
+/// encoded: `identity`, `none`, `utf-8`.
+const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"];
+/// The largest window of a zstd frame: 8 MiB, as RFC 9659 allows on the web.
+const ZSTD_WINDOW_LOG: u32 = 23;
+/// Bytes of a body that are looked at to see whether it is plain text.
+const LOOKED_AT: usize = 1024;
 
 /// Decodes a stored body by its Content-Encoding, within the default limits.
 ///
@@ -19,7 +24,8 @@ pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
     decode_body_within(raw, encoding, &Limits::default())
 }
 
-/// Decodes a body by its Content-Encoding. Unknown encodings are an error, for their bytes are no text.
+/// Decodes a body by its Content-Encoding. Names that are no encoding change nothing, nor does an encoding that a body
+/// of plain text declares.
 ///
 /// # Errors
 /// [`Kind::Bomb`] or [`Kind::Encoding`]; [`Kind::TooLarge`] if nothing is encoded.
@@ -41,8 +47,8 @@ pub fn decode_bytes_within(raw: &Bytes, encoding: &str, limits: &Limits) -> Resu
 
 /// Encodings that change something, in the order in which they were applied.
 fn layers(encoding: &str) -> impl Iterator<Item = &str> {
-    let is_plain = |layer: &&str| PLAIN.iter().any(|plain| layer.eq_ignore_ascii_case(plain));
-    encoding.split(',').map(str::trim).filter(move |layer| !layer.is_empty() && !is_plain(layer))
+    let is_known = |layer: &&str| ENCODINGS.iter().any(|known| layer.eq_ignore_ascii_case(known));
+    encoding.split(',').map(str::trim).filter(is_known)
 }
 
 /// Whether it changes nothing.
@@ -76,7 +82,15 @@ pub(crate) fn decode_up_to(
     }
     for layer in layers.iter().rev() {
         let input = body.as_deref().unwrap_or(raw);
-        body = one(input, &layer.to_ascii_lowercase(), limits, most)?;
+        let decoded = match one(input, &layer.to_ascii_lowercase(), limits, most) {
+            // It was declared and not done.
+            Err(error) if error.kind() == Kind::Encoding && is_text(input) => {
+                within(input, limits)?;
+                Some(input.to_vec())
+            }
+            decoded => decoded?,
+        };
+        body = decoded;
         if body.is_none() {
             return Ok(None);
         }
@@ -86,6 +100,26 @@ pub(crate) fn decode_up_to(
     }
     within(raw, limits)?;
     Ok(Some(raw.to_vec()))
+}
+
+/// Whether a gzip stream ends with the trailer of what it holds (RFC 1952, section 2.3.1).
+pub(crate) fn is_complete_gzip(raw: &[u8]) -> bool {
+    let mut decoder = MultiGzDecoder::new(raw);
+    let mut piece = [0; 16 * 1024];
+    // The whole was decoded within its limits before.
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => return true,
+            Ok(_) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+/// Whether a body is plain text: no byte of its beginning is a control character but white space.
+fn is_text(body: &[u8]) -> bool {
+    let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    !body.is_empty() && !body.iter().take(LOOKED_AT).any(control)
 }
 
 fn one(
@@ -105,6 +139,12 @@ fn one(
             read => read,
         },
         "br" => read(brotli_decompressor::Decompressor::new(input, 8192), wire, limits, most),
+        "zstd" | "x-zstd" => {
+            let failed = |error: std::io::Error| Error::new(Kind::Encoding, error.to_string());
+            let mut decoder = zstd::Decoder::new(input).map_err(failed)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG).map_err(failed)?;
+            read(decoder, wire, limits, most)
+        }
         other => Err(Error::new(Kind::Encoding, format!("content-encoding {other:?}"))),
     }
 }
@@ -193,8 +233,35 @@ mod tests {
         // A cut stream gives its beginning, or nothing.
         let cut = decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default();
         assert!(TEXT.starts_with(&cut));
-        assert_eq!(decode(TEXT, "gzip", &limits).unwrap_err().kind(), Kind::Encoding);
-        assert_eq!(decode(TEXT, "zstd", &limits).unwrap_err().kind(), Kind::Encoding);
+        // What is declared and not done, and what is no encoding.
+        for name in ["gzip", "deflate", "br", "zstd", "gzip, deflate", "UTF-8", "text/html", "foo"]
+        {
+            assert_eq!(decode(TEXT, name, &limits).unwrap(), TEXT, "{name}");
+        }
+        let noise = [0x1f, 0x8b, 7, 0, 1, 2, 3];
+        for name in ["gzip", "deflate", "br", "zstd"] {
+            assert_eq!(decode(&noise, name, &limits).unwrap_err().kind(), Kind::Encoding, "{name}");
+        }
+    }
+
+    #[test]
+    fn zstd_is_read_within_limits() {
+        let limits = Limits::default();
+        let packed = zstd::encode_all(TEXT, 3).unwrap();
+        assert_eq!(decode(&packed, "zstd", &limits).unwrap(), TEXT);
+        assert_eq!(
+            decode(&[&packed[..], &packed].concat(), "zstd", &limits).unwrap(),
+            TEXT.repeat(2)
+        );
+        let bomb = zstd::encode_all(&vec![0; 20 << 20][..], 19).unwrap();
+        assert_eq!(decode(&bomb, "zstd", &limits).unwrap_err().kind(), Kind::Bomb);
+        // A window of 2 GiB would be memory that nobody has asked for.
+        let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        encoder.window_log(27).unwrap();
+        encoder.include_contentsize(false).unwrap();
+        encoder.write_all(&vec![b'a'; 1 << 20]).unwrap();
+        let wide = encoder.finish().unwrap();
+        assert_eq!(decode(&wide, "zstd", &limits).unwrap_err().kind(), Kind::Encoding);
     }
 
     #[test]

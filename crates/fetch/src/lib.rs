@@ -4,6 +4,7 @@
 
 mod body;
 mod client;
+mod content_type;
 mod cookies;
 mod decode;
 mod error;
@@ -19,6 +20,7 @@ mod sitemap;
 mod tls;
 
 pub use client::{Fetcher, Options, Validators, host_and_port, origin};
+pub use content_type::content_type;
 pub use decode::{decode_body, decode_body_within, decode_bytes_within};
 pub use error::{Error, Kind};
 pub use guard::AddressGuard;
@@ -26,5 +28,7 @@ pub use headers::{alternate_links, canonical_link, robots_directives};
 pub use http::{HttpParts, http_parts};
 pub use limits::Limits;
 pub use response::{Response, one_line};
-pub use robots::{MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots};
+pub use robots::{
+    MAX_ROBOTS_REDIRECTS, ROBOTS_PAUSE, Robots, RobotsAnswer, fetch_robots, robots_token,
+};
 pub use sitemap::{Sitemap, SitemapLimits, SitemapPage};

@@ -8,6 +8,8 @@ use reqwest::header::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
+use crate::content_type::content_type;
+
 /// Headers that mean something to a crawler: kept before all others. None that a host may send any
 /// number of, or they push out the rest.
 const NEEDED: [&str; 8] = [
@@ -45,6 +47,9 @@ pub struct Response {
     pub body: Bytes,
     /// Whether there was no body at all.
     pub bodiless: bool,
+    /// Whether the connection ended before the body did, which came whole by its own account: to its `</html>`, or to
+    /// its gzip trailer.
+    pub ended_early: bool,
     /// Who answered.
     pub peer: Option<SocketAddr>,
     /// Time until the body was in, without what it waited for other large bodies.
@@ -69,13 +74,31 @@ impl Response {
         }
         let (body, request) = (raw.clone(), Vec::new());
         let (took, bodiless) = (Duration::ZERO, raw.is_empty());
-        Self { url, status, headers, raw, body, bodiless, peer: None, took, request, _permit: None }
+        Self {
+            url,
+            status,
+            headers,
+            raw,
+            body,
+            bodiless,
+            ended_early: false,
+            peer: None,
+            took,
+            request,
+            _permit: None,
+        }
     }
 
     /// The first header of this name (lower case), as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         let (_, value) = self.headers.iter().find(|(header, _)| header == name)?;
         std::str::from_utf8(value).ok()
+    }
+
+    /// The content type that all headers of this name declare together; see [`content_type`].
+    pub fn content_type(&self) -> Option<String> {
+        let named = self.headers.iter().filter(|(name, _)| name == "content-type");
+        content_type(named.map(|(_, value)| value.as_slice()))
     }
 
     /// How the body is encoded, the outermost layer last.
@@ -86,8 +109,14 @@ impl Response {
 
     /// Where a redirect leads; `None` for any other response.
     pub fn redirect(&self) -> Option<Url> {
-        let redirect = matches!(self.status, 301 | 302 | 303 | 307 | 308);
-        self.url.join(self.header("location").filter(|_| redirect)?).ok()
+        if !matches!(self.status, 301 | 302 | 303 | 307 | 308) {
+            return None;
+        }
+        let (_, value) = self.headers.iter().find(|(name, _)| name == "location")?;
+        // Bytes that are no UTF-8 are Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
+        let latin = || value.iter().map(|&byte| char::from(byte)).collect::<String>();
+        let text = std::str::from_utf8(value).map_or_else(|_| latin(), str::to_owned);
+        self.url.join(text.trim()).ok()
     }
 
     /// How long the server asks to wait (RFC 9110, 10.2.3): seconds or a date.
@@ -170,6 +199,22 @@ mod tests {
         ] {
             let found = with(&[("retry-after", value)]).retry_after(now);
             assert_eq!(found, expected.map(Duration::from_secs), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_redirect_is_read_whatever_its_bytes_are() {
+        for (location, expected) in [
+            (&b"/caf\xe9"[..], "http://a.example/caf%C3%A9"),
+            ("/café".as_bytes(), "http://a.example/caf%C3%A9"),
+            (b" /a b ", "http://a.example/a%20b"),
+            (b"../y#z", "http://a.example/y#z"),
+            (b"//b.example/", "http://b.example/"),
+        ] {
+            let mut response = with(&[]);
+            response.status = 302;
+            response.headers.push(("location".to_owned(), location.to_vec()));
+            assert_eq!(response.redirect().unwrap().as_str(), expected);
         }
     }
 

@@ -63,8 +63,7 @@ impl Robots {
         let (mut in_own, mut in_any, mut reading_agents) = (false, false, false);
         for (number, line) in text.split(['\n', '\r']).enumerate() {
             let line = line.split('#').next().unwrap_or_default();
-            let Some((key, value)) = line.split_once(':') else { continue };
-            let (key, value) = (key.trim().to_ascii_lowercase(), value.trim());
+            let Some((key, value)) = key_and_value(line) else { continue };
             match key.as_str() {
                 "user-agent" => {
                     if !reading_agents {
@@ -99,7 +98,9 @@ impl Robots {
                         }
                     }
                 }
-                "sitemap" if sitemaps.len() < MAX_SITEMAPS => sitemaps.push(value.to_owned()),
+                "sitemap" | "site-map" if !value.is_empty() && sitemaps.len() < MAX_SITEMAPS => {
+                    sitemaps.push(value.to_owned());
+                }
                 // Whatever the group it stands in, as its inventor says.
                 "clean-param" => {
                     let mut words = value.split_whitespace();
@@ -164,6 +165,60 @@ impl Robots {
             .max_by_key(|rule| (rule.pattern.len(), rule.allow));
         best.map_or((true, None), |rule| (rule.allow, Some(rule.line)))
     }
+}
+
+/// Key and value of a line. A colon that is missing is forgiven where two words are all there is, and so are the common
+/// misspellings of keys, as Google's parser does.
+fn key_and_value(line: &str) -> Option<(String, &str)> {
+    let (key, value) = match line.split_once(':') {
+        Some(both) => both,
+        None => {
+            let (key, value) = line.trim().split_once(char::is_whitespace)?;
+            let value = value.trim();
+            (!value.contains(char::is_whitespace)).then_some((key, value))?
+        }
+    };
+    let key = key.trim().to_ascii_lowercase();
+    let known = match key.as_str() {
+        "useragent" | "user agent" => "user-agent",
+        "dissallow" | "dissalow" | "disalow" | "diasllow" | "disallaw" => "disallow",
+        "crawldelay" | "crawl delay" => "crawl-delay",
+        _ => return Some((key, value.trim())),
+    };
+    Some((known.to_owned(), value.trim()))
+}
+
+/// Products of browsers, which a crawler's User-Agent may name too.
+const BROWSERS: [&str; 11] = [
+    "mozilla",
+    "applewebkit",
+    "gecko",
+    "khtml",
+    "chrome",
+    "safari",
+    "firefox",
+    "version",
+    "edg",
+    "compatible",
+    "like",
+];
+
+/// Returns the name by which a User-Agent is addressed in robots.txt, in lower case: the last product that no browser
+/// uses, those in comments included. `FooBot` of `Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example)`.
+pub fn robots_token(user_agent: &str) -> String {
+    let words = user_agent.split(|c: char| c.is_whitespace() || "();,".contains(c));
+    let products = words.filter(|word| !word.is_empty() && !word.contains("://"));
+    let name = |word: &str| {
+        let name = word.split('/').next().unwrap_or_default().to_ascii_lowercase();
+        let valid = name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
+        let versioned = word.contains('/');
+        (valid && !BROWSERS.contains(&name.as_str())).then_some((name, versioned))
+    };
+    let names: Vec<(String, bool)> = products.filter_map(name).collect();
+    // Words of a comment such as "Linux" are no products: those have a version.
+    let versioned = names.iter().rfind(|(_, versioned)| *versioned);
+    versioned.or_else(|| names.first()).map(|(name, _)| name.clone()).unwrap_or_default()
 }
 
 /// Fetches the robots.txt of a URL's host: its text, which is empty where there is none, or why
@@ -260,7 +315,9 @@ fn normal(path: &str) -> String {
                 continue;
             }
         }
-        if byte.is_ascii_graphic() {
+        // Characters that are encoded in a URL on its way (WHATWG URL, path and query percent-encode sets) and that
+        // people write as they are.
+        if byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte) {
             out.push(char::from(byte));
         } else {
             out.push_str(&format!("%{byte:02X}"));

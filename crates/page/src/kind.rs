@@ -19,11 +19,13 @@ impl Kind {
     /// What a response holds, by its content type or, without one, by its bytes; `None` for what is no
     /// page.
     pub fn of(content_type: Option<&str>, body: &[u8]) -> Option<Self> {
-        let essence = content_type.and_then(|t| t.split(';').next()).unwrap_or_default().trim();
+        let essence = content_type.and_then(|t| t.split([';', ',']).next()).unwrap_or_default();
+        let essence = essence.trim();
         match essence.to_ascii_lowercase().as_str() {
             "text/html" | "application/xhtml+xml" => Some(Self::Html),
             "text/plain" => Some(Self::Plain),
-            "" => {
+            "application/xml" | "text/xml" => is_xhtml(body).then_some(Self::Html),
+            "" | "*/*" => {
                 let start = body.trim_ascii_start();
                 let marked = |kind| if kind { Self::Html } else { Self::Plain };
                 if let [0xFF, 0xFE, rest @ ..] | [0xFE, 0xFF, rest @ ..] = body {
@@ -43,6 +45,15 @@ impl Kind {
         }
     }
 
+    /// Whether the body of a response of this content type may be a page.
+    pub fn may_be(content_type: &str) -> bool {
+        let essence = content_type.split([';', ',']).next().unwrap_or_default().trim();
+        let xml =
+            ["application/xml", "text/xml"].iter().any(|xml| essence.eq_ignore_ascii_case(xml));
+        // Without a type the bytes say what it is.
+        essence.is_empty() || xml || Self::of(Some(essence), b"").is_some() || essence == "*/*"
+    }
+
     /// Bytes to a document, within the default limits.
     pub fn read(self, url: &Url, content_type: Option<&str>, body: &[u8]) -> Document {
         match self {
@@ -50,6 +61,31 @@ impl Kind {
             Self::Plain => extract_plain(content_type, body, &Limits::default()),
         }
     }
+}
+
+/// Bytes of an XML document in which its root is looked for.
+const PROLOG: usize = 4096;
+
+/// Whether an XML document has an XHTML root: `<html`, whatever its prefix.
+fn is_xhtml(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(body.get(..PROLOG.min(body.len())).unwrap_or_default());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('<') {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        let end = match rest.get(..3) {
+            Some("!--") => rest.find("-->"),
+            _ if rest.starts_with(['?', '!']) => rest.find('>'),
+            _ => {
+                let end = rest.find(|c: char| c.is_whitespace() || c == '>' || c == '/');
+                let name = rest.get(..end.unwrap_or(rest.len())).unwrap_or_default();
+                let name = name.rsplit(':').next().unwrap_or_default();
+                return name.eq_ignore_ascii_case("html");
+            }
+        };
+        let Some(end) = end else { return false };
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    false
 }
 
 #[cfg(test)]
@@ -67,6 +103,17 @@ mod tests {
             assert_eq!(Kind::of(Some(" ; charset=utf-8"), body), html);
         }
         assert_eq!(Kind::of(None, b"a text"), Some(Kind::Plain));
+        for kind in ["application/xml", "text/xml; charset=utf-8"] {
+            let root = b"<?xml version='1.0'?><!-- <x> --><!DOCTYPE html>\n<html xmlns='x'>";
+            assert_eq!(Kind::of(Some(kind), root), html);
+            assert_eq!(Kind::of(Some(kind), b"<?xml?><x:html>"), html);
+            assert_eq!(Kind::of(Some(kind), b"<rss><html>"), None);
+            assert!(Kind::may_be(kind));
+        }
+        for (kind, may_be) in [("text/html", true), ("", true), ("*/*", true), ("image/png", false)]
+        {
+            assert_eq!(Kind::may_be(kind), may_be, "{kind}");
+        }
         for big in [false, true] {
             let utf16 = |text: &str| -> Vec<u8> {
                 let units = "\u{FEFF}".encode_utf16().chain(text.encode_utf16());

@@ -18,9 +18,8 @@ pub struct UrlLimits {
     pub max_parameters: usize,
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
-    /// Years that dates in a URL may lie in, for a calendar leads on for ever: up to the last one
-    /// everywhere, from the first one where the URL speaks of a calendar. Default 1990 to 2035, or to
-    /// five years from now once that is later.
+    /// Years that dates in a URL may be in, for a calendar leads on for ever: up to the last one. What is before the
+    /// first one is taken too: archives reach back. Default 1990 to 2035, or to five years from now once that is later.
     pub years: RangeInclusive<u32>,
     /// Order the parameters of a query, for servers that do not mind. Default off.
     pub sort_query: bool,
@@ -181,27 +180,45 @@ fn plain_part(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Words in a path that speak of a calendar.
-const CALENDAR: [&str; 7] = ["calend", "kalend", "event", "agenda", "schedul", "termin", "month"];
-/// As these, but what lies back is what it is for.
-const ARCHIVE: &str = "archiv";
+/// Segments of a path that are a calendar's, whole.
+const CALENDAR: [&str; 20] = [
+    "agenda",
+    "archive",
+    "archives",
+    "cal",
+    "calendar",
+    "calendario",
+    "calendars",
+    "calendrier",
+    "day",
+    "days",
+    "event",
+    "events",
+    "kalendar",
+    "kalender",
+    "month",
+    "months",
+    "schedule",
+    "schedules",
+    "termine",
+    "week",
+];
 /// Four digits from here on are no year.
 const NO_YEAR: u32 = 3000;
 
-/// Whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) lies out of
-/// range: the next month of a calendar has a page of its own for ever. Two numbers alone are no
-/// date: `/thread/4711/2` is the second page of a thread.
+/// Whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) is after the last
+/// year: the next month of a calendar has a page of its own for ever. What is past is an archive. Two numbers
+/// alone are no date: `/thread/4711/2` is the second page of a thread.
 fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
     let number = |text: &str, max: usize| {
         let digits = (1..=max).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
         text.parse::<u32>().ok().filter(|_| digits)
     };
-    let path = url.path().to_ascii_lowercase();
-    let calendar = CALENDAR.iter().any(|word| path.contains(word));
-    let leads_on = calendar || path.contains(ARCHIVE);
-    let far = |year: u32| {
-        year < NO_YEAR && year > *years.end() || calendar && (1000..*years.start()).contains(&year)
-    };
+    let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
+    let is_calendar =
+        |segment: &&str| CALENDAR.iter().any(|word| segment.eq_ignore_ascii_case(word));
+    let leads_on = segments.iter().any(is_calendar);
+    let far = |year: u32| year < NO_YEAR && year > *years.end();
     let year = |text: &&str| text.len() == 4 && number(text, 4).is_some_and(far);
     let below = |text: &&str, most: u32| number(text, 2).is_some_and(|n| (1..=most).contains(&n));
     let dated = |parts: &[&str]| {
@@ -211,15 +228,13 @@ fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
         let begun = || parts.windows(2).any(|p| matches!(p, [y, m] if year(y) && below(m, 12)));
         whole || leads_on && begun()
     };
-    let out_of_range = |year: u32| !years.contains(&year);
-    let segments: Vec<&str> = url.path_segments().into_iter().flatten().collect();
     let (mut far_year, mut has_month) = (false, false);
     for (name, value) in
         url.query().unwrap_or_default().split('&').filter_map(|p| p.split_once('='))
     {
         let name = name.to_ascii_lowercase();
         far_year |= matches!(name.as_str(), "year" | "y" | "yr")
-            && number(value, 9).is_some_and(out_of_range);
+            && number(value, 9).is_some_and(|year| year > *years.end());
         has_month |= matches!(name.as_str(), "month" | "m" | "mon" | "week" | "day");
         if dated(&value.split(['-', '/', '.']).collect::<Vec<_>>()) {
             return true;
@@ -319,13 +334,18 @@ mod tests {
         for url in [
             "http://a.example/Calendar/2147/7/",
             "http://a.example/events/2050-01-02",
-            "http://a.example/cal?month=3&year=1754",
+            "http://a.example/cal?month=3&year=2147",
             "http://a.example/cal?date=2050-1-1",
         ] {
             assert_eq!(normal(url), Err(Rejected::Trap("calendar")), "{url}");
         }
         for url in [
             "http://a.example/archives/1865/4/15/",
+            "http://a.example/monthly/1985/07/",
+            "http://a.example/monthly/2085/07/",
+            "http://a.example/determinations/1985/03/12/",
+            "http://a.example/calendar/1985/07/",
+            "http://a.example/cal?month=3&year=1754",
             "http://a.example/news?date=1945-05-08",
             "http://a.example/photos/1945-05-08-berlin",
             "http://a.example/driver-9000.1.2",

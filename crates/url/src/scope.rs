@@ -5,17 +5,15 @@ use std::ops::Bound;
 
 use url::{Position, Url};
 
-use crate::host_key;
-
 /// How far from its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// The seeds' hosts (host and port). The default.
+    /// The seeds' hosts, http and https alike; other ports are other hosts. The default.
     #[default]
     Host,
     /// The seeds' hosts without a leading `www.`, and all hosts below them.
     Domain,
-    /// URLs that begin with a seed's URL up to the last slash of its path.
+    /// URLs that begin with a seed's URL up to the last slash of its path, whichever of both schemes they have.
     Prefix,
     /// Everything.
     Any,
@@ -54,12 +52,13 @@ impl Scope {
     pub fn add(&mut self, seed: &Url) {
         let mark = match self.kind {
             ScopeKind::Host => {
-                self.marks.insert(host_key(seed));
+                self.marks.insert(scope_host(seed));
                 return;
             }
             ScopeKind::Domain => backwards(domain(seed)),
             ScopeKind::Prefix => {
-                let text = &seed[..Position::AfterPath];
+                let text = without_scheme(seed);
+                let text = text.split(['?', '#']).next().unwrap_or_default();
                 text.rfind('/').and_then(|slash| text.get(..=slash)).unwrap_or(text).to_owned()
             }
             ScopeKind::Any => return,
@@ -81,9 +80,9 @@ impl Scope {
     /// O(log seeds) comparisons.
     pub fn contains(&self, url: &Url) -> bool {
         match self.kind {
-            ScopeKind::Host => self.marks.contains(&host_key(url)),
+            ScopeKind::Host => self.marks.contains(&scope_host(url)),
             ScopeKind::Domain => self.has_beginning(&backwards(url.host_str().unwrap_or_default())),
-            ScopeKind::Prefix => self.has_beginning(url.as_str()),
+            ScopeKind::Prefix => self.has_beginning(&without_scheme(url)),
             ScopeKind::Any => true,
         }
     }
@@ -92,6 +91,17 @@ impl Scope {
         let to = (Bound::Unbounded, Bound::Included(text));
         self.marks.range::<str, _>(to).next_back().is_some_and(|mark| text.starts_with(mark))
     }
+}
+
+/// A host, with a port that is not its scheme's own: http and https of a host are one scope.
+fn scope_host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// A URL from its host on, without the scheme's own port.
+fn without_scheme(url: &Url) -> String {
+    format!("{}{}", scope_host(url), &url[Position::BeforePath..])
 }
 
 /// A host from its end on, and a dot: what lies below it begins with it.
@@ -121,6 +131,7 @@ mod tests {
             (Host, "http://www.a.example:8080/else", true),
             (Host, "http://www.a.example/", false),
             (Host, "http://a.example:8080/", false),
+            (Host, "https://www.a.example:8080/", true),
             (Domain, "https://blog.a.example/", true),
             (Domain, "http://nota.example/", false),
             (Prefix, "http://www.a.example:8080/docs/x", true),
@@ -128,6 +139,20 @@ mod tests {
             (Any, "http://b.example/", true),
         ] {
             assert_eq!(contains(kind, seed, url), expected, "{kind:?} {url}");
+        }
+    }
+
+    #[test]
+    fn http_and_https_of_a_host_are_one_scope() {
+        use ScopeKind::{Host, Prefix};
+        for (kind, seed, url, expected) in [
+            (Host, "http://a.example/", "https://a.example/x", true),
+            (Host, "https://a.example/", "http://a.example:80/x", true),
+            (Host, "http://a.example/", "https://a.example:8443/", false),
+            (Prefix, "https://a.example/docs/x", "http://a.example/docs/y", true),
+            (Prefix, "https://a.example/docs/x", "http://a.example/other", false),
+        ] {
+            assert_eq!(contains(kind, seed, url), expected, "{kind:?} {seed} {url}");
         }
     }
 
@@ -142,7 +167,7 @@ mod tests {
     fn plain(kind: ScopeKind, seeds: &[Url], url: &Url) -> bool {
         let host = url.host_str().unwrap();
         seeds.iter().any(|seed| match kind {
-            ScopeKind::Host => host_key(seed) == host_key(url),
+            ScopeKind::Host => seed.host() == url.host() && seed.port() == url.port(),
             ScopeKind::Domain => {
                 host == domain(seed) || host.ends_with(&format!(".{}", domain(seed)))
             }

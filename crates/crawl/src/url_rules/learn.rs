@@ -17,6 +17,9 @@ const TOGETHER: u32 = 16;
 /// If all of them are duplicates of fewer kept pages than this, they may all say "not found": then so many are needed.
 const KEPT_PAGES: usize = 3;
 const OF_FEW: u32 = 24;
+/// Different values of a host, folder or segment among the duplicates: what is endless has ever new ones, while a print
+/// version or a mirror has one, and its pages are few.
+const VALUES: usize = 8;
 /// Duplicates for each page that differs in this part alone and is another page.
 const FOR_EACH_OTHER: u32 = 100;
 /// Kept pages that are remembered of a site: the one of each is requested, once a rule is learnt.
@@ -38,6 +41,9 @@ pub(crate) struct Evidence {
     /// Some of the kept pages of those duplicates.
     #[serde(skip)]
     kept: Vec<u64>,
+    /// Some of the values that the part had in those duplicates.
+    #[serde(skip)]
+    values: Vec<u64>,
 }
 
 impl Evidence {
@@ -45,6 +51,9 @@ impl Evidence {
     fn suffices(&self, part: &Part) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
         let in_path = matches!(part, Part::Folder | Part::Segment { .. });
+        if (in_path || *part == Part::Host) && self.values.len() < VALUES {
+            return false;
+        }
         let needed = |least: u32| if few { least.max(OF_FEW) } else { least };
         let alone = if in_path { ALONE_IN_PATH } else { ALONE };
         let by_itself =
@@ -89,9 +98,14 @@ impl Learning {
         &self.pages
     }
 
-    /// Takes in a duplicate. `parts` are those that it and the kept page differ in, without those that are known not to
+    /// Takes in a duplicate. `parts` are those that its address and the kept page's differ in, without those that are known not to
     /// matter. Returns the parts that are known not to matter now.
-    pub(super) fn duplicate(&mut self, parts: &[Part], kept: u64) -> Vec<(Part, Evidence)> {
+    pub(super) fn duplicate(
+        &mut self,
+        address: &Address,
+        parts: &[Part],
+        kept: u64,
+    ) -> Vec<(Part, Evidence)> {
         let mut learnt = Vec::new();
         for part in parts {
             let evidence = self.evidence.entry(part.clone()).or_default();
@@ -102,6 +116,10 @@ impl Learning {
             }
             if evidence.kept.len() < KEPT_PAGES && !evidence.kept.contains(&kept) {
                 evidence.kept.push(kept);
+            }
+            let value = hash(&[&address.value(part)]);
+            if evidence.values.len() < VALUES && !evidence.values.contains(&value) {
+                evidence.values.push(value);
             }
             if evidence.suffices(part) {
                 learnt.push((part.clone(), evidence.clone()));

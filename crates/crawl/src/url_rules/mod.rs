@@ -163,10 +163,12 @@ impl UrlRules {
         if let Some(rules) = state.rules.get(&address.site) {
             parts.retain(|part| !rules.contains_key(part));
         }
-        let site = address.site;
+        let site = address.site.clone();
         let learnt = match parts.is_empty() {
             true => Vec::new(),
-            false => state.learning.entry(site.clone()).or_default().duplicate(&parts, kept.1),
+            false => {
+                state.learning.entry(site.clone()).or_default().duplicate(&address, &parts, kept.1)
+            }
         };
         if learnt.is_empty() {
             return match state.rules.get(&site) {

@@ -113,6 +113,20 @@ impl Address {
         self.segments.split_last().map_or_else(String::new, |(_, folder)| folder.join("/"))
     }
 
+    /// Returns what the address has in a part.
+    pub(crate) fn value(&self, part: &Part) -> String {
+        match part {
+            Part::Host => self.host.clone(),
+            Part::Folder => self.folder(),
+            Part::Segment { index, .. } => self.segments.get(*index).cloned().unwrap_or_default(),
+            Part::Parameter(name) => {
+                let own = self.pairs.iter().filter(|pair| name_of(pair) == name);
+                own.map(String::as_str).collect::<Vec<_>>().join("&")
+            }
+            Part::Order => self.pairs.join("&"),
+        }
+    }
+
     pub(crate) fn last(&self) -> &str {
         self.segments.last().map_or("", String::as_str)
     }

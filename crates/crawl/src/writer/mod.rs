@@ -437,6 +437,10 @@ impl Writer {
         if let Some(limit) = page.document.truncated {
             self.committer.skip(page.url.as_str(), SkipReason::CutShort, limit.as_str())?;
         }
+        if page.response.ended_early {
+            let detail = "body ended early";
+            self.committer.skip(page.url.as_str(), SkipReason::CutShort, detail)?;
+        }
         if page.document.links_left_out > 0 {
             let detail = format!(
                 "{} links of this page: beyond --max-links, or longer than twice --max-url-length",

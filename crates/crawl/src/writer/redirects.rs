@@ -4,7 +4,7 @@ use crate::admission::Admission;
 use crate::error::Result;
 use hapax_data::SkipReason;
 use hapax_frontier::{End, Entry, EntryKind, Lease};
-use hapax_url::{Rejected, normalize};
+use hapax_url::{Rejected, normalize, registrable_site};
 use url::Url;
 
 use crate::writer::Writer;
@@ -69,6 +69,21 @@ impl Writer {
         }
         // What a seed names as its own address has its depth too, as has every known page on a second look.
         let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
+        if from_seed && leads_away(&from.url, target) {
+            // A parked name, perhaps, or a site that was sold.
+            if let Ok(url) = normalize(target, &self.rules.limits) {
+                tracing::warn!(
+                    "the seed {} leads to another site: of it only {url} is fetched; make that address a seed to crawl it",
+                    from.url
+                );
+                let depth = from.depth;
+                let pushed =
+                    self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })?;
+                return Ok(pushed
+                    || self.committer.store().id_of(url.as_str().as_bytes())?.is_some()
+                    || self.frontier.is_waiting(url.as_str())?);
+            }
+        }
         if from_seed {
             // A seed that moved takes its scope along: http://x to https://www.x.
             self.rules.seed_moved(target);
@@ -97,6 +112,37 @@ impl Writer {
                 Ok(known || self.frontier.is_waiting(url.as_str())?)
             }
             other => self.not_admitted(other).map(|()| false),
+        }
+    }
+}
+
+/// Whether a redirect leads to the site of somebody else: another registrable domain. Of address literals and names
+/// without a domain nobody knows.
+fn leads_away(from: &Url, to: &Url) -> bool {
+    let is_name = |url: &Url| {
+        let site = registrable_site(url);
+        url.domain().is_some() && site.contains('.') && !site.ends_with(".localhost")
+    };
+    is_name(from) && is_name(to) && registrable_site(from) != registrable_site(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_registrable_domain_is_another_site() {
+        for (from, to, away) in [
+            ("http://a.example/", "https://www.a.example/", false),
+            ("http://a.example.com/", "http://b.example.com/", false),
+            ("http://a.example/", "http://parked.test/", true),
+            ("http://one.github.io/", "http://two.github.io/", true),
+            ("http://127.0.0.1:1/", "http://127.0.0.1:2/", false),
+            ("http://127.0.0.1/", "http://a.example/", false),
+            ("http://localhost/", "http://a.example/", false),
+        ] {
+            let [from, to] = [from, to].map(|url| Url::parse(url).unwrap());
+            assert_eq!(leads_away(&from, &to), away, "{from} {to}");
         }
     }
 }

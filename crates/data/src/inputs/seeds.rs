@@ -66,6 +66,14 @@ pub fn parse_seeds(text: &str, name: &str, limits: &UrlLimits) -> Result<Vec<Url
         let url = Url::parse(line).map_err(|error| {
             bad(&format!("is no URL ({error}); write it like https://example.org/"))
         })?;
+        if !url.username().is_empty() || url.password().is_some() {
+            // Not shown: it is a secret.
+            return Err(Error::Invalid(format!(
+                "{name}, line {}: a user name and a password in a URL are not sent; leave them out and use --header \
+                 \"Authorization: Basic ...\", which goes to the seeds' hosts alone",
+                number + 1
+            )));
+        }
         let url = normalize(&url, limits).map_err(|why| match why {
             Rejected::Scheme => bad("is no http or https URL that can be crawled"),
             Rejected::Trap("calendar") => bad("would be left out as a trap (calendar)"),

@@ -75,7 +75,19 @@ fn declarations_are_read() {
     assert_eq!(document.refresh.unwrap().as_str(), "http://a.example/other/next.html");
     let hrefs: Vec<(&str, bool)> =
         document.links.iter().map(|l| (l.url.as_str(), l.nofollow)).collect();
-    assert_eq!(hrefs, [("http://a.example/other/x", true), ("mailto:a@b", false)]);
+    let expected = [
+        ("http://a.example/other/x", true),
+        ("mailto:a@b", false),
+        // With another base a fragment leads there.
+        ("http://a.example/other/#f", false),
+    ];
+    assert_eq!(hrefs, expected);
+    let links = |head: &str| read(&format!("{head}<a href='#f'>f</a><a href=x>x</a>")).links;
+    for base in ["", "<base href='data:text/html,x'>", "<base href='javascript:x'>"] {
+        let last = links(base).pop().unwrap();
+        assert_eq!(last.url.as_str(), "http://a.example/dir/x", "{base}");
+    }
+    assert_eq!(links("").len(), 1);
 }
 
 #[test]
@@ -88,6 +100,19 @@ fn a_page_that_reloads_is_no_redirect() {
         ("30", None),
         ("0; url=''", None),
         ("x; url=/x", None),
+        // WHATWG HTML, shared declarative refresh steps.
+        ("0;/x", Some("http://a.example/x")),
+        ("0 /x", Some("http://a.example/x")),
+        ("0\t;\tURL\n=\n'/x' and more", Some("http://a.example/x")),
+        ("0; url=\"/x", Some("http://a.example/x")),
+        ("0; '/x'", Some("http://a.example/x")),
+        ("0; url /x", Some("http://a.example/url%20/x")),
+        (".5; url=/x", Some("http://a.example/x")),
+        ("5.9.9; url=/x", Some("http://a.example/x")),
+        ("0;", None),
+        ("0x; url=/x", None),
+        ("-1; url=/x", None),
+        ("; url=/x", None),
     ] {
         assert_eq!(refresh_target(&base, content).as_ref().map(Url::as_str), expected, "{content}");
     }

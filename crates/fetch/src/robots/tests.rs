@@ -89,7 +89,7 @@ fn percent_encoding_does_not_matter() {
 #[test]
 fn oddities_forbid_nothing() {
     for robots in
-        ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent *\nDisallow /"]
+        ["", "Disallow: /", "User-agent: *\nDisallow:", "nonsense", "User-agent * x\nDisallow / y"]
     {
         assert!(allows(robots, "/x"), "{robots:?}");
     }
@@ -202,4 +202,52 @@ fn a_rule_that_is_cut_is_none() {
     assert_eq!(whole_lines(file, 100), file);
     assert_eq!(whole_lines(file, 25), b"User-agent: *");
     assert_eq!(whole_lines(b"Disallow: /x", 5), b"");
+}
+
+#[test]
+fn what_a_url_encodes_and_people_do_not_is_the_same() {
+    for (pattern, url) in [
+        ("/a{b}", "http://a.example/a{b}c"),
+        ("/a<b>\"", "http://a.example/a<b>\"c"),
+        ("/a`b", "http://a.example/a`b"),
+        ("/*?q={", "http://a.example/x?q={y"),
+        ("/a%7Bb", "http://a.example/a{b"),
+        ("/a|b^c", "http://a.example/a|b^c"),
+    ] {
+        let robots = Robots::parse(format!("User-agent: *\nDisallow: {pattern}").as_bytes(), "x");
+        assert!(!robots.allows(&Url::parse(url).unwrap()).0, "{pattern} {url}");
+    }
+}
+
+#[test]
+fn misspelt_lines_are_forgiven() {
+    for line in ["Disallow /x", "Dissallow: /x", "disalow:/x", "DISALLOW : /x"] {
+        for agent in ["User-agent: *", "Useragent: *", "user agent : *", "User-agent *"] {
+            let robots = Robots::parse(format!("{agent}\n{line}").as_bytes(), "x");
+            assert!(!robots.allows(&Url::parse("http://a.example/x").unwrap()).0, "{agent} {line}");
+        }
+    }
+    let robots = Robots::parse(b"Sitemap:\nSitemap: /s.xml\nsite-map: /t.xml", "x");
+    assert_eq!(robots.sitemaps, ["/s.xml", "/t.xml"]);
+}
+
+#[test]
+fn the_token_of_an_agent_is_its_last_product_that_no_browser_uses() {
+    for (agent, token) in [
+        ("hapax/0.1.0 (+http://a.example)", "hapax"),
+        ("FooBot", "foobot"),
+        ("Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example/bot)", "foobot"),
+        (
+            "Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Foo-Bot/2.1; +https://x.example) Chrome/120.0 Safari/537.36",
+            "foo-bot",
+        ),
+        (
+            "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/120.0 Safari/537.36 MyCrawler/3",
+            "mycrawler",
+        ),
+        ("360Spider/1.0", "360spider"),
+        ("Mozilla/5.0", ""),
+    ] {
+        assert_eq!(robots_token(agent), token, "{agent}");
+    }
 }
