@@ -70,7 +70,7 @@ impl PageWork {
     ) -> Self {
         let mut evidence = Evidence::of(&document, recipe);
         let page_text = PageText::of(&document, &evidence.basis);
-        let blank = document.images.is_empty() && document.visible().trim().is_empty();
+        let blank = document.images.is_empty() && document.shows_nothing();
         (document.text, document.blocks, document.images) = Default::default();
         let Features { words, shingles, numbers: hashes, .. } = &mut evidence.basis.features;
         (*words, *shingles, *hashes) = Default::default();

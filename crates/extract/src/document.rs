@@ -158,6 +158,12 @@ impl Document {
         cells.flat_map(|block| numbers_of_cell(&block.text, &hash)).collect()
     }
 
+    /// Whether the page shows no text, navigation aside.
+    pub fn shows_nothing(&self) -> bool {
+        let hidden = |block: &Block| matches!(block.reason, Reason::Hidden | Reason::Structure);
+        self.blocks.iter().all(|block| hidden(block) || block.text.trim().is_empty())
+    }
+
     /// All visible text but navigation, boilerplate too: for pages that have little text of their
     /// own.
     pub fn visible(&self) -> String {

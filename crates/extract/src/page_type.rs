@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::blocks::Page;
+use crate::blocks::{Kinds, Page};
 use crate::votes::{Choice, Reason};
 
 /// Words of a block that is prose.
@@ -55,14 +55,19 @@ impl std::fmt::Display for PageType {
 /// Linear in the text.
 pub(crate) fn page_type(page: &Page, choices: &[Choice], url: &Url) -> PageType {
     let kinds = page.kinds;
-    let text = Text::of(page, choices);
     if kinds.is_discussion() || is_thread(url) {
         PageType::Forum
     } else if kinds.product && !kinds.article && !kinds.list {
         PageType::Product
     } else if is_documentation(url, &page.title) {
         PageType::Documentation
-    } else if kinds.list && !kinds.article || text.linked > LINKED_SHARE * text.words {
+    } else {
+        by_text(kinds, &Text::of(page, choices), url)
+    }
+}
+
+fn by_text(kinds: Kinds, text: &Text, url: &Url) -> PageType {
+    if kinds.list && !kinds.article || text.linked > LINKED_SHARE * text.words {
         PageType::Listing
     } else if is_product(url) {
         PageType::Product
@@ -90,15 +95,19 @@ impl Text {
         let mut text = Self::default();
         let kept = page.blocks.iter().zip(choices).filter(|(_, c)| c.reason == Reason::Text);
         for (block, _) in kept {
-            let words = block.text.split_whitespace().count();
-            // Without spaces two characters are about a word.
-            let wide = block.text.chars().filter(|c| matches!(c, '\u{3040}'..='\u{9fff}')).count();
-            let words = words.max(wide / 2);
+            // White space is single spaces here.
+            let mut words = 1 + block.text.bytes().filter(|byte| *byte == b' ').count();
+            let mut chars = block.text.len();
+            if !block.text.is_ascii() {
+                chars = block.text.chars().count();
+                // Without spaces two characters are about a word.
+                let wide = |c: &char| matches!(c, '\u{3040}'..='\u{9fff}');
+                words = words.max(block.text.chars().filter(wide).count() / 2);
+            }
             #[expect(clippy::cast_precision_loss, reason = "a count of words")]
             {
                 text.words += words as f64;
-                let chars = block.text.chars().count().max(1);
-                text.linked += (words * block.link_chars) as f64 / chars as f64;
+                text.linked += (words * block.link_chars) as f64 / chars.max(1) as f64;
             }
             text.prose += if words >= PROSE_WORDS { words } else { 0 };
         }
