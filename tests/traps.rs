@@ -281,3 +281,22 @@ fn a_part_that_matters_after_all_is_found_out_and_nothing_is_lost() {
     let kept = bench.kept();
     assert_eq!(kept.len() as u64, 2 + items - 40, "{kept:?}");
 }
+
+#[test]
+fn redirects_that_put_a_session_into_the_url_lose_no_page() {
+    let server = Server::answering(
+        Arc::new(|path, _| match path {
+            "/robots.txt" => plain(""),
+            _ if path.contains("sid=") || path == "/" => {
+                let number = number(path_of(path).trim_start_matches('/')).unwrap_or(0);
+                page(number, |to| format!("/p{to}"))
+            }
+            // Whoever comes without a session gets one.
+            _ => crate::support::redirect(&format!("{path}?sid={}", fresh())),
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
+    ended("redirects", &bench, &server, &output);
+}

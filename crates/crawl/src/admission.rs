@@ -16,7 +16,7 @@ pub(crate) enum Admission {
     /// It is left out whatever the rules: it was forgotten, or a learnt pattern says that it is a duplicate.
     LeftOut(Refusal),
     /// It differs in nothing that matters from another URL of the site, which is requested.
-    Repeats,
+    Repeats(Url),
     /// A feed names another page with its text, which is fetched instead.
     LeftToFeed,
 }

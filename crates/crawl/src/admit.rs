@@ -66,7 +66,7 @@ pub(crate) fn admit<K: Knowledge>(
     // Seeds were named by a person.
     let is_link = depth > 0 && matches!(stage, Stage::Queue | Stage::Lease(EntryKind::Page));
     if is_link && knowledge.repeats(&url, &host)? {
-        return Ok(Admission::Repeats);
+        return Ok(Admission::Repeats(url));
     }
     if knowledge.is_left_to_feed(&url, depth)? {
         return Ok(Admission::LeftToFeed);
@@ -120,7 +120,7 @@ mod tests {
             Admission::Refused(refusal) => format!("refused: {}", refusal.reason),
             Admission::LeftOut(refusal) => format!("left out: {}", refusal.reason),
             Admission::LeftToFeed => "left to feed".to_owned(),
-            Admission::Repeats => "repeats".to_owned(),
+            Admission::Repeats(_) => "repeats".to_owned(),
         }
     }
 

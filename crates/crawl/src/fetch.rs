@@ -122,23 +122,29 @@ fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: Strin
 }
 
 /// What a task knows about a URL. Patterns of duplicates were asked when it was queued; feeds are asked after robots.txt.
-struct AtLease<'a>(&'a Shared);
+struct AtLease<'a> {
+    shared: &'a Shared,
+    /// Redirects that led there.
+    hops: u8,
+}
 
 impl Knowledge for AtLease<'_> {
     type Error = Infallible;
 
     fn rules(&self) -> &Rules {
-        &self.0.taken
+        &self.shared.taken
     }
 
     fn is_forgotten(&self, url: &Url, host: &str) -> bool {
-        self.0.forgotten.holds(url.as_str(), host)
+        self.shared.forgotten.holds(url.as_str(), host)
     }
 
     fn repeats(&mut self, url: &Url, _: &str) -> Result<bool, Infallible> {
-        // A recrawl requests what is known. What fails here fails for the commit thread too.
-        let frontier = &*self.0.frontier;
-        Ok(!self.0.recrawl && self.0.url_rules.repeats(frontier, url).unwrap_or(false))
+        // A recrawl requests what is known, and a redirect leads to its page. What fails here fails for the commit
+        // thread too.
+        let shared = self.shared;
+        let asks = !shared.recrawl && self.hops == 0;
+        Ok(asks && shared.url_rules.repeats(&*shared.frontier, url).unwrap_or(false))
     }
 
     fn is_left_to_feed(&mut self, _: &Url, _: u16) -> Result<bool, Infallible> {
@@ -149,13 +155,17 @@ impl Knowledge for AtLease<'_> {
 async fn attempt(shared: &Arc<Shared>, lease: &mut Lease, place: &mut Place) -> Worked {
     let url = lease.entry.url.clone();
     // What was queued by other rules. Where seeds have moved to may be another worker's scope.
-    let Ok(admission) =
-        admit(&url, lease.entry.depth, Stage::Lease(lease.entry.kind), &mut AtLease(shared));
+    let Ok(admission) = admit(
+        &url,
+        lease.entry.depth,
+        Stage::Lease(lease.entry.kind),
+        &mut AtLease { shared, hops: lease.entry.hops },
+    );
     match admission {
         Admission::Refused(refusal) | Admission::LeftOut(refusal) => {
             return unasked(shared, lease, refusal.reason, refusal.detail);
         }
-        Admission::Repeats => {
+        Admission::Repeats(_) => {
             shared.url_rules.left_out_of_queue(&*shared.frontier, &url, lease.entry.depth);
             shared.frontier.free(lease, HostAnswer::Unasked, Instant::now());
             return Ok(LeaseResult::Quiet);

@@ -58,7 +58,7 @@ impl Judge {
     pub fn admit(&self, url: &Url, depth: u16) -> Judgement {
         match self.rules.admit(url, depth) {
             Admission::Admitted(url) => Judgement::Taken(url),
-            Admission::NoWebAddress | Admission::LeftToFeed | Admission::Repeats => {
+            Admission::NoWebAddress | Admission::LeftToFeed | Admission::Repeats(_) => {
                 Judgement::NoWebAddress
             }
             Admission::Refused(refusal) | Admission::LeftOut(refusal) => Judgement::Refused {

@@ -72,6 +72,16 @@ impl UrlRules {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether anything was learnt of a URL's site.
+    pub(crate) fn has_rules(&self, url: &Url) -> bool {
+        self.any.load(Relaxed)
+            && self
+                .reading()
+                .rules
+                .get(&registrable_site(url))
+                .is_some_and(|rules| !rules.is_empty())
+    }
+
     /// Whether a URL differs from one that is requested in nothing that matters. If not, it is the one from now on.
     ///
     /// # Complexity
@@ -219,8 +229,17 @@ impl UrlRules {
         Ok(())
     }
 
-    /// Takes in that a page is no duplicate. Returns whether that contradicts a rule, which is given up.
-    pub(crate) fn saw_kept(&self, frontier: &dyn Frontier, url: &Url) -> Result<bool> {
+    /// Takes in that a page is no duplicate. Returns whether that contradicts a rule, which is given up. `is_page` says
+    /// whether a URL has a page in the store.
+    ///
+    /// # Errors
+    /// The frontier's.
+    pub(crate) fn saw_kept(
+        &self,
+        frontier: &dyn Frontier,
+        url: &Url,
+        is_page: impl Fn(&str) -> bool,
+    ) -> Result<bool> {
         let Some(mut address) = Address::of(url) else { return Ok(false) };
         let mut state = self.writing();
         let state = &mut *state;
@@ -230,7 +249,8 @@ impl UrlRules {
         if let Some(rules) = state.rules.get_mut(&address.site) {
             let (identity, dropped) = address.without(|part| rules.contains_key(part));
             let first = frontier.note_of(&identity, FIRST)?.unwrap_or_default();
-            if !first.is_empty() && first != url.as_str().as_bytes() {
+            let first = std::str::from_utf8(&first).unwrap_or_default();
+            if first != url.as_str() && is_page(first) {
                 contradicted = dropped;
             } else {
                 frontier.note(&identity, FIRST, url.as_str().into());

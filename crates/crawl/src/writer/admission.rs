@@ -13,6 +13,7 @@ use crate::admission::{Admission, Refusal};
 use crate::admit::{Knowledge, Stage, admit};
 use crate::commit::Outcome;
 use crate::error::{Error, Result};
+use crate::patterns::MIN_HOST_PAGES;
 use crate::rules::Rules;
 
 impl Knowledge for Writer {
@@ -27,11 +28,14 @@ impl Knowledge for Writer {
     }
 
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool> {
+        let pages = self.stats.host_pages(host);
+        if pages < MIN_HOST_PAGES && !self.url_rules.has_rules(url) {
+            return Ok(false);
+        }
         // A link that is met again is no other URL.
         if self.frontier.knows(url.as_str())? {
             return Ok(false);
         }
-        let pages = self.stats.host_pages(host);
         Ok(self.patterns.leaves_out(url, pages)
             || !self.committer.is_shared() && self.url_rules.repeats(&*self.frontier, url)?)
     }
@@ -52,7 +56,7 @@ impl Writer {
         match admission {
             Admission::Admitted(_)
             | Admission::NoWebAddress
-            | Admission::Repeats
+            | Admission::Repeats(_)
             | Admission::LeftToFeed => Ok(()),
             Admission::Refused(refusal) => self.refuse(refusal).map(drop),
             Admission::LeftOut(refusal) => match self.frontier.mark(&refusal.url)? {
@@ -118,8 +122,17 @@ impl Writer {
                     self.url_rules.saw_duplicate(&*self.frontier, url, (&other, id))?;
                 }
             }
+            // At a second look a page may have changed since its copies were left out.
+            None if self.committer.look.on => {}
             None => {
-                if self.url_rules.saw_kept(&*self.frontier, url)? {
+                let store = self.committer.store();
+                let is_page = |url: &str| {
+                    let id = store.id_of(url.as_bytes()).ok().flatten();
+                    let record = id.and_then(|id| store.record(id).ok().flatten());
+                    // A redirect has no words.
+                    record.is_some_and(|record| record.tokens > 0)
+                };
+                if self.url_rules.saw_kept(&*self.frontier, url, is_page)? {
                     self.given_up_rules.push(url.clone());
                     self.links_are_missing(&host_key(url));
                 }

@@ -76,6 +76,8 @@ impl Writer {
                     "the seed {} leads to another site: of it only {url} is fetched; make that address a seed to crawl it",
                     from.url
                 );
+                self.committer.seeds.add(&url);
+                self.seeds.insert(url.clone());
                 let depth = from.depth;
                 let pushed =
                     self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })?;
@@ -98,7 +100,8 @@ impl Writer {
         }
         let depth = from.depth;
         match self.admit(target, depth)? {
-            Admission::Admitted(url) => {
+            // A session's name is put into a URL by a redirect: it leads to the page all the same.
+            Admission::Admitted(url) | Admission::Repeats(url) => {
                 if self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })? {
                     return Ok(true);
                 }
