@@ -264,8 +264,9 @@ fn neither_rules_nor_sitemaps_lead_to_a_private_address() {
         let of = skipped.iter().filter(|line| line["url"] == url);
         of.map(|line| line["reason"].as_str().unwrap()).collect()
     };
-    for map in [&map, &named] {
-        assert_eq!(reason(map), ["scope"], "{map}");
+    // A sitemap that robots.txt names is requested wherever it is, but not there.
+    for (map, expected) in [(&map, "scope"), (&named, "private-address")] {
+        assert_eq!(reason(map), [expected], "{map}");
     }
     for site in [&by_map, &by_name] {
         assert!(site.asked().contains(&"/no".to_owned()));

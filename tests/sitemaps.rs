@@ -195,3 +195,42 @@ fn other_languages_of_a_page_are_pages_wherever_they_are_named() {
         [("http://elsewhere.example/fr".to_owned(), "at depth 1".to_owned())]
     );
 }
+
+#[test]
+fn a_sitemap_on_another_host_that_robots_txt_names_brings_pages_of_the_crawl() {
+    // Both know the address of the other once they listen.
+    let home: Arc<std::sync::OnceLock<String>> = Arc::default();
+    let known = Arc::clone(&home);
+    let maps = Server::answering(
+        Arc::new(move |path, _| match path {
+            "/maps/all.xml" => {
+                let home = known.get().unwrap();
+                xml(format!(
+                    "<urlset><url><loc>{home}/found</loc></url><url><loc>/strange</loc></url></urlset>"
+                ))
+            }
+            _ => missing(),
+        }),
+        Duration::ZERO,
+    );
+    let named = format!(
+        "User-agent: *\nSitemap:\nSitemap: {}\nSitemap: own.xml\n",
+        maps.url("/maps/all.xml")
+    );
+    let server = Server::start(HashMap::from([
+        ("/robots.txt".to_owned(), crate::helpers::plain(named)),
+        ("/deep/".to_owned(), article(1)),
+        ("/found".to_owned(), article(2)),
+        ("/own.xml".to_owned(), xml("<urlset><url><loc>/own</loc></url></urlset>")),
+        ("/own".to_owned(), article(3)),
+    ]));
+    home.set(server.url("")).unwrap();
+    let bench = Bench::new();
+    let flags = ["--allow-private", "127.0.0.0/8"];
+    let output = bench.crawl(&[server.url("/deep/")], &flags);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let mut kept = bench.kept();
+    kept.sort();
+    assert_eq!(kept, ["/deep/", "/found", "/own"].map(|path| server.url(path)));
+    assert_eq!(maps.asked(), ["/maps/all.xml"]);
+}

@@ -174,6 +174,16 @@ fn heads(zoo: &mut Zoo) {
         &format!("{HTML}{}", (0..70).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
     );
     zoo.headed(
+        "nine hundred headers",
+        Kept,
+        &format!("{HTML}{}", (0..900).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
+    );
+    zoo.headed(
+        "eleven hundred headers",
+        Skipped("protocol", "next-run"),
+        &format!("{HTML}{}", (0..1_100).map(|n| format!("X-{n}: {n}\r\n")).collect::<String>()),
+    );
+    zoo.headed(
         "fifty cookies",
         Kept,
         &format!(

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use hapax_fetch::{MAX_ROBOTS_REDIRECTS, Robots, RobotsAnswer};
 use hapax_frontier::{Entry, Frontier, Lease};
-use hapax_url::{Rejected, UrlLimits, host_key};
+use hapax_url::{Rejected, UrlLimits};
 use url::Url;
 
 use super::context::Shared;
@@ -156,8 +156,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     }
     if shared.sitemaps {
         // What is new may be listed there since; once a run, however often it is named.
-        let in_scope = |map: &Url| shared.taken.in_scope(map);
-        let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits, in_scope);
+        let (maps, elsewhere) = sitemaps(&rules, &lease.entry.url, &shared.url_limits);
         let mut held = shared.rules.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
         held.extend(elsewhere);
         drop(held);
@@ -176,20 +175,15 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     HostRule::Rules(Arc::new(rules))
 }
 
-/// The sitemaps of a host: those it names, as far as they lie on it or belong to the crawl, or the
-/// usual place; and the others that it names, of which the log tells.
-fn sitemaps(
-    rules: &Robots,
-    url: &Url,
-    limits: &UrlLimits,
-    in_scope: impl Fn(&Url) -> bool,
-) -> (Vec<Url>, Vec<Url>) {
-    let host = host_key(url);
+/// The sitemaps of a host: those that its robots.txt names, on other hosts too, for who may write the one speaks for the
+/// site (sitemaps.org, "Sitemaps & Cross Submits"), or the usual place; and those that it names and that are traps, of
+/// which the log tells.
+fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url>) {
     let (mut taken, mut others) = (Vec::new(), Vec::new());
-    for map in rules.sitemaps.iter().filter_map(|text| url.join(text).ok()) {
+    let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
+    for map in rules.sitemaps.iter().filter_map(|text| file.join(text).ok()) {
         match hapax_url::normalize(&map, limits) {
-            Ok(map) if host_key(&map) == host || in_scope(&map) => taken.push(map),
-            Ok(map) => others.push(map),
+            Ok(map) => taken.push(map),
             Err(Rejected::Trap(_)) => others.push(map),
             Err(Rejected::Scheme) => {}
         }
@@ -248,16 +242,18 @@ mod tests {
     use crate::host_rules::Held;
 
     #[test]
-    fn of_a_sitemap_that_is_named_and_not_taken_the_log_tells() {
+    fn sitemaps_on_other_hosts_are_taken_and_of_traps_the_log_tells() {
         let long = format!("http://a.example/{}", "x/".repeat(5000));
         let text = format!(
-            "Sitemap: /mine.xml\nSitemap: http://b.example/its.xml\nSitemap: {long}\nSitemap: ftp://a.example/x\n"
+            "Sitemap: mine.xml\nSitemap: http://b.example/its.xml\nSitemap: {long}\nSitemap: ftp://a.example/x\n"
         );
         let rules = Robots::parse(text.as_bytes(), "hapax");
-        let url = Url::parse("http://a.example/").unwrap();
-        let (taken, others) = sitemaps(&rules, &url, &UrlLimits::default(), |_| false);
-        assert_eq!(taken, [url.join("/mine.xml").unwrap()]);
-        assert_eq!(others, ["http://b.example/its.xml", &long].map(|url| Url::parse(url).unwrap()));
+        let url = Url::parse("http://a.example/deep/page").unwrap();
+        let (taken, others) = sitemaps(&rules, &url, &UrlLimits::default());
+        let expected =
+            [url.join("/mine.xml").unwrap(), Url::parse("http://b.example/its.xml").unwrap()];
+        assert_eq!(taken, expected);
+        assert_eq!(others, [Url::parse(&long).unwrap()]);
     }
 
     #[test]

@@ -22,6 +22,8 @@ use crate::response::{Response, in_one, kept_headers};
 use crate::tls;
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
+/// Header fields of a response; one with more is refused.
+const MAX_HEADER_FIELDS: usize = 1_000;
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
 
 /// How a [`Fetcher`] is made.
@@ -416,6 +418,7 @@ fn client(
         .no_proxy()
         .referer(false)
         .http1_only()
+        .http1_max_headers(MAX_HEADER_FIELDS)
         // Old servers fold long headers and write odd ones; RFC 9112, 5.2.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http1_allow_spaces_after_header_name_in_responses(true)
