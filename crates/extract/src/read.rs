@@ -1,5 +1,8 @@
 //! From bytes to a document.
 
+use std::borrow::Cow;
+
+use encoding_rs::{Encoding, UTF_8};
 use url::Url;
 
 use crate::block_evidence::Witness;
@@ -40,7 +43,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
 
     let declared = std::mem::take(&mut page.declared);
     let (url, base) = (base, base_of(base, &declared, limits));
-    let mut document = declare(&base, declared, limits);
+    let mut document = declare(&base, declared, encoding, limits);
     let page_type = page_type(&page, &choices, url);
     let images = std::mem::take(&mut page.images);
     let mut bytes = 0;
@@ -95,7 +98,7 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     let (text, encoding, charset_source) = decode(body, content_type);
     let (declared, title, truncated) = scan(&text, limits, is_xhtml(content_type, &text));
     let title = one_line(&title, limits);
-    let document = declare(&base_of(base, &declared, limits), declared, limits);
+    let document = declare(&base_of(base, &declared, limits), declared, encoding, limits);
     Document { title, charset: encoding.name(), charset_source, truncated, ..document }
 }
 
@@ -112,14 +115,48 @@ fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
     base.join(href).ok().filter(|url| url.as_str().len() <= limits.max_url_bytes)
 }
 
+/// An absolute address of a page in a charset: a query is encoded in it, as browsers do for links.
+///
+/// Source: WHATWG HTML, "encoding-parse a URL"; WHATWG URL, "percent-encode after encoding".
+fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
+    let encoding = encoding.output_encoding();
+    if encoding == UTF_8 || href.is_ascii() {
+        return base.join(href).ok();
+    }
+    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|text| Cow::Owned(encoded(text, encoding));
+    Url::options().base_url(Some(base)).encoding_override(Some(encode)).parse(href).ok()
+}
+
+/// A text in a charset; of characters that it lacks, their references, percent-encoded so that they end no parameter.
+fn encoded(text: &str, encoding: &'static Encoding) -> Vec<u8> {
+    let (all, _, lacks) = encoding.encode(text);
+    if !lacks {
+        return all.into_owned();
+    }
+    let mut bytes = Vec::with_capacity(all.len());
+    let mut buffer = [0; 4];
+    for c in text.chars() {
+        match encoding.encode(c.encode_utf8(&mut buffer)) {
+            (known, _, false) => bytes.extend(&*known),
+            _ => bytes.extend(format!("%26%23{}%3B", u32::from(c)).bytes()),
+        }
+    }
+    bytes
+}
+
 /// A document without text, of what its tags declare.
-fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
+fn declare(
+    base: &Url,
+    declared: Declared,
+    encoding: &'static Encoding,
+    limits: &Limits,
+) -> Document {
     let mut robots = RobotsMeta::default();
     declared.robots.iter().for_each(|directives| robots.read(directives));
     let mut links_left_out = declared.beyond;
     let mut bytes = 0;
     let links = declared.links.iter().filter_map(|link| {
-        let url = base.join(&link.href).ok()?;
+        let url = join_in(base, &link.href, encoding)?;
         let fits = url.as_str().len() <= limits.max_url_bytes
             && bytes + url.as_str().len() <= limits.max_links_bytes;
         links_left_out += usize::from(!fits);
@@ -136,7 +173,11 @@ fn declare(base: &Url, declared: Declared, limits: &Limits) -> Document {
         links,
         links_left_out,
         images: Vec::new(),
-        canonical: declared.canonical.as_deref().and_then(|href| join(base, href.trim(), limits)),
+        canonical: declared
+            .canonical
+            .as_deref()
+            .and_then(|href| join_in(base, href.trim(), encoding))
+            .filter(|url| url.as_str().len() <= limits.max_url_bytes),
         robots,
         refresh: declared
             .refresh

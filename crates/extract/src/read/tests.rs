@@ -91,6 +91,32 @@ fn declarations_are_read() {
 }
 
 #[test]
+fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
+    let base = Url::parse("http://a.example/").unwrap();
+    let html = "<link rel=canonical href='/?q=中'><a href='/标签?q=中文&x=é#中'>x</a>";
+    for (charset, query, canonical) in [
+        ("utf-8", "q=%E4%B8%AD%E6%96%87&x=%C3%A9", "q=%E4%B8%AD"),
+        // What the charset lacks becomes a reference.
+        ("gbk", "q=%D6%D0%CE%C4&x=%A8%A6", "q=%D6%D0"),
+        ("big5", "q=%A4%A4%A4%E5&x=%26%23233%3B", "q=%A4%A4"),
+    ] {
+        let encoding = encoding_rs::Encoding::for_label(charset.as_bytes()).unwrap();
+        let body = encoding.encode(html).0.into_owned();
+        let kind = format!("text/html; charset={charset}");
+        for document in [
+            crate::extract(&base, Some(&kind), &body, &Limits::default()),
+            crate::links(&base, Some(&kind), &body, &Limits::default()),
+        ] {
+            let [link] = &document.links[..] else { panic!("{:?}", document.links) };
+            let url = &link.url;
+            assert_eq!(url.path(), "/%E6%A0%87%E7%AD%BE", "{charset}");
+            assert_eq!(url.query(), Some(query), "{charset}");
+            assert_eq!(document.canonical.unwrap().query(), Some(canonical), "{charset}");
+        }
+    }
+}
+
+#[test]
 fn a_page_that_reloads_is_no_redirect() {
     let base = Url::parse("http://a.example/").unwrap();
     for (content, expected) in [
