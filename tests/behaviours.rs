@@ -133,7 +133,7 @@ pub(crate) const BEHAVIOURS: &[(&str, Act, &[&str])] = &[
     ("a thousand headers", |s, _| ok(s, &"X-A: b\r\n".repeat(1000), "x"), &["protocol"]),
     (
         "more headers than anybody reads",
-        |s, _| ok(s, &(0..101).map(|n| format!("X-{n}: y\r\n")).collect::<String>(), "<p>text"),
+        |s, _| ok(s, &(0..1_001).map(|n| format!("X-{n}: y\r\n")).collect::<String>(), "<p>text"),
         &["protocol"],
     ),
     (
