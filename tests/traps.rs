@@ -300,3 +300,44 @@ fn redirects_that_put_a_session_into_the_url_lose_no_page() {
     let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000"]);
     ended("redirects", &bench, &server, &output);
 }
+
+#[test]
+fn a_wrong_rule_is_found_out_by_links_that_are_met_after_it_was_learnt() {
+    // Forty items that say the same, then page after page with items of their own.
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let items = |range: std::ops::Range<u64>| -> String {
+                range.map(|n| format!("<a href=/item?id={n}>{n}</a> ")).collect()
+            };
+            let list = |number: u64| {
+                let links = items(100 * number..100 * number + 20);
+                let next = format!("<a href=/list/{}>next</a>", number + 1);
+                html(format!("<h1>List {number}</h1><p>{}</p>{links}{next}", prose(number, 9)))
+            };
+            match path {
+                "/robots.txt" | "/sitemap.xml" => missing(),
+                "/" => {
+                    html(format!("<p>{}</p>{}<a href=/list/1>more</a>", prose(77, 9), items(0..40)))
+                }
+                _ => match (path.strip_prefix("/list/"), path.strip_prefix("/item?id=")) {
+                    (Some(number), _) => match number.parse() {
+                        Ok(number @ 1..=4) => list(number),
+                        _ => missing(),
+                    },
+                    (_, Some(id)) => match id.parse::<u64>().unwrap() {
+                        ..40 => html(format!("<h1>Sold</h1><p>{}</p>", prose(5, 9))),
+                        id => html(format!("<h1>Item {id}</h1><p>{}</p>", prose(9000 + id, 9))),
+                    },
+                    _ => missing(),
+                },
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--concurrency", "1"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stdout));
+    let kept = bench.kept();
+    // The front page, four lists, one of the sold items, and eighty of the others.
+    assert_eq!(kept.len(), 1 + 4 + 1 + 80, "{kept:?}");
+}

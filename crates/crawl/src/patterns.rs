@@ -17,26 +17,27 @@ const FEWER: u64 = 10;
 const MAX_HOST_SHARE: f64 = 0.98;
 /// Of more than twice so many pages the older ones count half: what changes is seen soon.
 const RECENT: u64 = 1000;
-/// The first URL that is requested all the same of those that are left out; then each power of two.
-const FIRST_SAMPLE: u64 = 4;
-/// So many samples that are no duplicates end a pattern.
+/// Number of the first excluded URL that is requested as a sample; the next samples are at each power of two.
+pub(super) const FIRST_SAMPLE: u64 = 4;
+/// A pattern is dropped after two pages that are not duplicates, if more than one in five of its pages is not, counted
+/// since its first URL was excluded.
 const CONTRADICTIONS: u64 = 2;
+const CONTRADICTING: u64 = 5;
 /// Patterns and hosts held in memory.
 const MAX_PATTERNS: usize = 10_000;
 
-/// URLs that were left out in this run.
+/// URLs that this run excluded by one rule.
 #[derive(Clone, Debug)]
 pub(crate) struct LeftOut {
     /// One of them.
     pub(crate) example: Url,
     pub(crate) count: u64,
-    /// Why, in words.
+    /// The reason, for people.
     pub(crate) detail: String,
 }
 
-/// Whether a URL that is left out is requested all the same, to see whether the rule still holds: the fourth, eighth,
-/// sixteenth and so on.
-pub(super) const fn is_sample(left_out: u64) -> bool {
+/// Returns whether an excluded URL is requested as a sample, to verify the rule: numbers 4, 8, 16 and so on.
+const fn is_sample(left_out: u64) -> bool {
     left_out >= FIRST_SAMPLE && left_out.is_power_of_two()
 }
 
@@ -45,7 +46,8 @@ struct Seen {
     pages: u64,
     discarded: u64,
     left_out: u64,
-    /// Pages that were no duplicates since something was left out.
+    /// Number of pages since the first URL was excluded, and how many of them were not duplicates.
+    since: u64,
     contradictions: u64,
     example: Option<Url>,
 }
@@ -58,10 +60,12 @@ impl Seen {
         }
         self.pages += 1;
         self.discarded += u64::from(discarded);
-        if self.left_out > 0 && !discarded {
-            self.contradictions += 1;
-            if self.contradictions >= CONTRADICTIONS {
-                // It has to be learnt again.
+        if self.left_out > 0 {
+            self.since += 1;
+            self.contradictions += u64::from(!discarded);
+            let is_wrong = self.contradictions * CONTRADICTING > self.since;
+            if self.contradictions >= CONTRADICTIONS && is_wrong {
+                // Learn it again.
                 *self = Self::default();
             }
         }
@@ -113,7 +117,7 @@ impl Patterns {
         self.seen.extend(all);
     }
 
-    /// Whether a URL is not worth fetching.
+    /// Returns whether a URL is excluded.
     pub(super) fn leaves_out(&mut self, url: &Url, host_pages: u64) -> bool {
         if host_pages < MIN_HOST_PAGES {
             return false;
@@ -131,7 +135,7 @@ impl Patterns {
         !is_sample(seen.left_out)
     }
 
-    /// What was left out in this run, by pattern.
+    /// Returns the URLs that this run excluded, by pattern.
     pub(super) fn left_out(&self) -> Vec<LeftOut> {
         let mut all: Vec<_> = self.seen.iter().filter(|(_, seen)| seen.left_out > 0).collect();
         all.sort_by(|a, b| a.0.cmp(b.0));
@@ -146,12 +150,11 @@ impl Patterns {
     }
 }
 
-/// `a.example/print/*?lang&page`: the host, the folder, and the names of the parameters.
-fn pattern(url: &Url) -> String {
-    let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
-    let mut out = host_key(url);
+/// Replaces each run of digits by `#`.
+pub(super) fn without_digits(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
     let mut digits = false;
-    for c in folder.chars() {
+    for c in text.chars() {
         match (c.is_ascii_digit(), digits) {
             (true, false) => out.push('#'),
             (true, true) => {}
@@ -159,7 +162,13 @@ fn pattern(url: &Url) -> String {
         }
         digits = c.is_ascii_digit();
     }
-    out.push_str("/*");
+    out
+}
+
+/// `a.example/print/*?lang&page`: the host, the folder, and the names of the parameters.
+fn pattern(url: &Url) -> String {
+    let folder = url.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+    let mut out = host_key(url) + &without_digits(folder) + "/*";
     if let Some(query) = url.query() {
         let mut names: Vec<&str> =
             query.split('&').map(|pair| pair.split('=').next().unwrap_or(pair)).collect();
@@ -201,7 +210,7 @@ mod tests {
             line.detail,
             "100 links like a.example/print/*?sid&x were not followed: 200 of the last 200 such pages were duplicates"
         );
-        // When two samples are pages of their own, the pattern is fetched again.
+        // Two samples that are not duplicates end the rule.
         patterns.saw(&print, false);
         assert!(patterns.leaves_out(&print, MIN_HOST_PAGES));
         patterns.saw(&print, false);

@@ -1,4 +1,4 @@
-//! Evidence about the parts of a site's URLs, from pages that were found to be duplicates and pages that were not.
+//! Evidence from duplicates and kept pages: which parts of a site's URLs matter.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,47 +7,48 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::parts::{Address, Part};
+use crate::patterns::FIRST_SAMPLE;
 
-/// Duplicates that differ from the kept page in this part alone: so many are needed.
+/// Required number of duplicates that differ from the kept page in this part only.
 const ALONE: u32 = 8;
-/// The same of parts that are more often than not what pages are told apart by: segments and folders.
+/// The same for segments and folders, which identify the page on most sites.
 const ALONE_IN_PATH: u32 = 16;
-/// Duplicates that differ in it, alone or with other parts, where nothing is known against it.
+/// Required number of duplicates that differ in this part and others, if no evidence is against the part.
 const TOGETHER: u32 = 16;
-/// If all of them are duplicates of fewer kept pages than this, they may all say "not found": then so many are needed.
+/// Duplicates of fewer kept pages than this may all be one error page: then [`OF_FEW`] duplicates are required.
 const KEPT_PAGES: usize = 3;
-const OF_FEW: u32 = 24;
-/// Different values of a host, folder or segment among the duplicates: what is endless has ever new ones, while a print
-/// version or a mirror has one, and its pages are few.
+const OF_FEW: u32 = 16;
+/// Required number of different values of a host, folder or segment. A trap has a new value in each URL; a print version
+/// or a mirror has one, and a limited number of pages.
 const VALUES: usize = 8;
-/// Duplicates for each page that differs in this part alone and is another page.
+/// Required number of duplicates for each kept page that differs from another one in this part only.
 const FOR_EACH_OTHER: u32 = 100;
-/// Kept pages that are remembered of a site: the one of each is requested, once a rule is learnt.
+/// Maximum number of kept pages of a site in memory. A new rule makes them the ones that are requested.
 const MAX_PAGES: usize = 1_000;
-/// Queries of kept pages that are remembered of a path.
+/// Maximum number of queries of a path in memory.
 const MAX_QUERIES: usize = 4;
 
-/// What is known of one part.
+/// Evidence about one part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Evidence {
-    /// Duplicates that differ from the kept page in this part alone.
+    /// Duplicates that differ from the kept page in this part only.
     pub(crate) alone: u32,
-    /// Duplicates that differ in other parts too.
+    /// Duplicates that also differ in other parts.
     pub(crate) together: u32,
-    /// Kept pages that differ from another kept page in this part alone.
+    /// Kept pages that differ from another kept page in this part only.
     pub(crate) others: u32,
-    /// Kept pages that differ from another kept page in this part and others.
+    /// Kept pages that differ from another kept page in this part and in others.
     pub(crate) unclear: u32,
-    /// Some of the kept pages of those duplicates.
+    /// Kept pages of the duplicates, at most [`KEPT_PAGES`].
     #[serde(skip)]
     kept: Vec<u64>,
-    /// Some of the values that the part had in those duplicates.
+    /// Values of the part in the duplicates, at most [`VALUES`].
     #[serde(skip)]
     values: Vec<u64>,
 }
 
 impl Evidence {
-    /// Whether the part does not matter.
+    /// Returns whether the evidence suffices for a rule.
     fn suffices(&self, part: &Part) -> bool {
         let few = self.kept.len() < KEPT_PAGES;
         let in_path = matches!(part, Part::Folder | Part::Segment { .. });
@@ -63,13 +64,13 @@ impl Evidence {
     }
 }
 
-/// What is learnt of one site.
+/// Evidence of one site.
 #[derive(Debug, Default)]
 pub(super) struct Learning {
     evidence: HashMap<Part, Evidence>,
-    /// For each URL of a kept page without one part: the part's value.
+    /// The value of a part, by the hash of the rest of the URL.
     values: HashMap<u64, u64>,
-    /// The queries of kept pages, by host and path.
+    /// Kept pages by the hash of host and path.
     queries: HashMap<u64, Vec<Address>>,
     /// The first kept pages.
     pages: Vec<Url>,
@@ -85,7 +86,7 @@ fn hash(texts: &[&str]) -> u64 {
 }
 
 impl Learning {
-    /// Entries held in memory.
+    /// Returns the number of entries.
     pub(super) fn size(&self) -> usize {
         self.evidence.len()
             + self.values.len()
@@ -93,13 +94,13 @@ impl Learning {
             + self.pages.len()
     }
 
-    /// The first kept pages, at most a thousand.
+    /// Returns the first kept pages.
     pub(super) fn pages(&self) -> &[Url] {
         &self.pages
     }
 
-    /// Takes in a duplicate. `parts` are those that its address and the kept page's differ in, without those that are known not to
-    /// matter. Returns the parts that are known not to matter now.
+    /// Adds a duplicate. `parts` are those in which its URL differs from the kept page's, except parts with a rule. Returns
+    /// the parts with sufficient evidence.
     pub(super) fn duplicate(
         &mut self,
         address: &Address,
@@ -128,7 +129,7 @@ impl Learning {
         learnt
     }
 
-    /// Takes in a page that is no duplicate. `stripped` is its address without the parts that are known not to matter.
+    /// Adds a kept page. `stripped` is its address without the parameters that have a rule.
     pub(super) fn kept(&mut self, url: &Url, stripped: &Address) {
         if self.pages.len() < MAX_PAGES {
             self.pages.push(url.clone());
@@ -165,7 +166,7 @@ impl Learning {
         }
     }
 
-    /// Counts a page against a part, if another kept page differs from it in that part alone.
+    /// Counts evidence against a part if another kept page has the same rest of the URL and another value.
     fn other(&mut self, key: u64, value: &str, part: Part) {
         let value = hash(&[value]);
         if *self.values.entry(key).or_insert(value) != value {
@@ -174,19 +175,41 @@ impl Learning {
         }
     }
 
-    /// Takes in that a part was wrongly taken for one that does not matter.
+    /// Resets the evidence of a part after its rule was contradicted.
     pub(super) fn contradicted(&mut self, part: &Part) {
         let evidence = self.evidence.entry(part.clone()).or_default();
         *evidence = Evidence { others: evidence.others + 1, ..Evidence::default() };
     }
 }
 
-/// A part of a site's URLs that does not matter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// A rule: this part of the site's URLs does not change the page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rule {
     pub(crate) evidence: Evidence,
-    /// URLs that were left out by it.
-    pub(crate) left_out: u64,
+    /// Number of excluded URLs, samples included.
+    left_out: u64,
+    /// Value of `left_out` at which the next sample is due.
+    due: u64,
+}
+
+impl Rule {
+    pub(super) const fn new(evidence: Evidence) -> Self {
+        Self { evidence, left_out: 0, due: FIRST_SAMPLE }
+    }
+
+    /// Counts an excluded URL. Returns whether a sample is due.
+    pub(super) const fn leave_out(&mut self) -> bool {
+        self.left_out += 1;
+        self.left_out >= self.due
+    }
+
+    /// Records a sample: the next one is due at twice the number of excluded URLs. A sample of several rules counts for each
+    /// of them that is at least halfway to its next one.
+    pub(super) fn sampled(&mut self) {
+        if 2 * self.left_out >= self.due {
+            self.due = 2 * self.left_out.max(FIRST_SAMPLE);
+        }
+    }
 }
 
 /// The rules of a site.

@@ -1,11 +1,13 @@
-//! Parts of URLs that do not change the page, learnt for each site: random parameters, session names in path or host,
-//! folders without end, filters in any order.
+//! Learns which parts of a site's URLs do not change the page: random parameters, session names in path or host, folders
+//! without end, filters in any order.
 //!
-//! A page that is a duplicate speaks for the parts in which its URL differs from the kept page's; a page that is none speaks
-//! against them. Once enough speaks for a part, only one URL is requested of those that differ in it alone. URLs are
-//! never changed: the first one that was met is the one that is requested. A few of the others are requested all the
-//! same, fewer and fewer; if one of them is another page, the part matters again, and what was left out is found again
-//! in the archive. Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
+//! Each duplicate is evidence that the parts in which its URL differs from the kept page's URL do not matter. Each page
+//! that is kept is evidence that they do. After enough evidence for a part, the crawl requests one URL of each group of
+//! URLs that differ in that part only: the first one that it finds, unchanged.
+//!
+//! The crawl still requests samples of the other URLs, at exponentially growing distances. A sample that is not a
+//! duplicate removes the rule; then the URLs that it excluded are queued again, and links are read again from the archive.
+//! Compare Bar-Yossef, Keidar and Schonfeld, "Do not crawl in the DUST" (2007).
 
 mod learn;
 mod parts;
@@ -18,24 +20,28 @@ use hapax_frontier::Frontier;
 use hapax_url::registrable_site;
 use url::Url;
 
-use self::learn::{Learning, SiteRules};
+use self::learn::{Learning, Rule, SiteRules};
 use self::parts::Address;
 pub(crate) use self::parts::Part;
 use crate::error::Result;
-use crate::patterns::{LeftOut, is_sample};
+use crate::patterns::LeftOut;
 
-/// Under this name the frontier remembers the rules of a site.
+/// Name of the frontier's note with the rules of a site.
 const RULES: &str = "url-rules";
-/// Under this name it remembers which of several URLs that differ in nothing is requested.
+/// Name of the note with the URL that is requested, for a group of equivalent URLs.
 const FIRST: &str = "url-first";
-/// Under this name it remembers URLs that were queued before a rule was learnt, and left out by it: how far from a seed.
+/// Name of the note that marks a URL as a sample. Rules are applied twice, when a URL is queued and when it is leased; the
+/// note makes both agree.
+const SAMPLE: &str = "url-sample";
+/// Name of the note with the depth of a URL that was queued before a rule excluded it.
 const LEFT_OUT: &str = "url-left-out";
-/// Entries of all sites that are held in memory to learn from; then learning begins again. 64 bytes each, and the names.
+/// Maximum number of evidence entries in memory, for all sites. Beyond it all evidence is dropped; rules stay. An entry
+/// takes about 64 bytes and its names.
 const MAX_ENTRIES: usize = 500_000;
-/// Parts of a site that are remembered.
+/// Maximum number of rules of a site.
 const MAX_RULES: usize = 64;
 
-/// The rules of all sites, and what they are learnt from.
+/// The rules of all sites, and the evidence.
 #[derive(Debug, Default)]
 pub(crate) struct UrlRules {
     any: AtomicBool,
@@ -45,17 +51,19 @@ pub(crate) struct UrlRules {
 #[derive(Debug, Default)]
 struct State {
     learning: HashMap<String, Learning>,
+    /// Number of entries in `learning`.
+    entries: usize,
     rules: HashMap<String, SiteRules>,
-    /// Of this run: how many URLs of a site were left out for a part, and one of them.
+    /// For each site and part: the number of URLs that this run excluded, and an example.
     left_out: HashMap<(String, Part), (u64, Url)>,
 }
 
 impl UrlRules {
-    /// Reads the rules that earlier runs learnt.
+    /// Reads the rules of earlier runs.
     pub(crate) fn read(frontier: &dyn Frontier) -> Result<Self> {
         let mut state = State::default();
         frontier.notes(RULES, &mut |site, note| {
-            // What cannot be read is learnt again.
+            // A rule that cannot be read is learnt again.
             if let Ok(rules) = serde_json::from_slice::<Vec<_>>(note) {
                 state.rules.insert(site.to_owned(), rules.into_iter().collect());
             }
@@ -72,7 +80,7 @@ impl UrlRules {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anything was learnt of a URL's site.
+    /// Returns whether the URL's site has rules.
     pub(crate) fn has_rules(&self, url: &Url) -> bool {
         self.any.load(Relaxed)
             && self
@@ -82,7 +90,8 @@ impl UrlRules {
                 .is_some_and(|rules| !rules.is_empty())
     }
 
-    /// Whether a URL differs from one that is requested in nothing that matters. If not, it is the one from now on.
+    /// Returns whether an equivalent URL is requested instead. If there is none yet, this URL becomes the one that is
+    /// requested.
     ///
     /// # Complexity
     /// Linear in the URL, and two look-ups in the frontier for a site with rules.
@@ -100,18 +109,25 @@ impl UrlRules {
             frontier.note(&identity, FIRST, url.as_str().into());
             return Ok(false);
         };
-        let Some(part) = dropped.first().filter(|_| first != url.as_str().as_bytes()) else {
+        if dropped.is_empty() || first == url.as_str().as_bytes() {
             return Ok(false);
-        };
-        Ok(!self.writing().is_sample(&address.site, part, url))
+        }
+        if frontier.note_of(url.as_str(), SAMPLE)?.is_some() {
+            return Ok(false);
+        }
+        let is_sample = self.writing().is_sample(&address.site, &dropped, url);
+        if is_sample {
+            frontier.note(url.as_str(), SAMPLE, b"1".to_vec());
+        }
+        Ok(!is_sample)
     }
 
-    /// Takes in that a queued URL is left out.
+    /// Records that a queued URL was excluded.
     pub(crate) fn left_out_of_queue(&self, frontier: &dyn Frontier, url: &Url, depth: u16) {
         frontier.note(url.as_str(), LEFT_OUT, depth.to_le_bytes().to_vec());
     }
 
-    /// Returns the queued URLs of a site that were left out, and how far from a seed they are. Each once.
+    /// Returns the queued URLs of a site that were excluded, with their depth, and forgets them.
     ///
     /// # Errors
     /// The frontier's.
@@ -132,7 +148,8 @@ impl UrlRules {
         Ok(urls)
     }
 
-    /// Returns the queued URLs that were left out by rules that a run gave up before it was killed.
+    /// Returns one URL for each site with excluded URLs that no rule excludes now: a run was killed after it had removed a
+    /// rule.
     ///
     /// # Errors
     /// The frontier's.
@@ -154,7 +171,7 @@ impl UrlRules {
         Ok(sites.into_values().collect())
     }
 
-    /// Takes in that a page is a duplicate of a kept one.
+    /// Adds a duplicate as evidence.
     ///
     /// # Errors
     /// The frontier's.
@@ -176,9 +193,7 @@ impl UrlRules {
         let site = address.site.clone();
         let learnt = match parts.is_empty() {
             true => Vec::new(),
-            false => {
-                state.learning.entry(site.clone()).or_default().duplicate(&address, &parts, kept.1)
-            }
+            false => state.learn(&site, |learning| learning.duplicate(&address, &parts, kept.1)),
         };
         if learnt.is_empty() {
             return match state.rules.get(&site) {
@@ -191,11 +206,11 @@ impl UrlRules {
         for (part, evidence) in learnt {
             if rules.len() < MAX_RULES {
                 tracing::info!(
-                    "{site}: {part} does not change pages: {} of {} were duplicates",
+                    "{site}: {part} does not change the page: {} of {} pages were duplicates",
                     evidence.alone + evidence.together,
                     evidence.alone + evidence.together + evidence.others + evidence.unclear
                 );
-                rules.insert(part, learn::Rule { evidence, left_out: 0 });
+                rules.insert(part, Rule::new(evidence));
             }
         }
         remember(frontier, &site, rules);
@@ -210,7 +225,7 @@ impl UrlRules {
         claim(frontier, &other, kept.0, rules)
     }
 
-    /// Takes in that a URL came to no page: another one of those that differ in nothing may be requested.
+    /// Records that a URL has no page, so that an equivalent URL may be requested.
     ///
     /// # Errors
     /// The frontier's.
@@ -229,8 +244,8 @@ impl UrlRules {
         Ok(())
     }
 
-    /// Takes in that a page is no duplicate. Returns whether that contradicts a rule, which is given up. `is_page` says
-    /// whether a URL has a page in the store.
+    /// Adds a kept page as evidence. Returns whether it contradicts rules, which are removed. `is_page` returns whether the
+    /// store has a page with this URL.
     ///
     /// # Errors
     /// The frontier's.
@@ -243,8 +258,6 @@ impl UrlRules {
         let Some(mut address) = Address::of(url) else { return Ok(false) };
         let mut state = self.writing();
         let state = &mut *state;
-        state.make_room();
-        let learning = state.learning.entry(address.site.clone()).or_default();
         let mut contradicted = Vec::new();
         if let Some(rules) = state.rules.get_mut(&address.site) {
             let (identity, dropped) = address.without(|part| rules.contains_key(part));
@@ -256,23 +269,22 @@ impl UrlRules {
                 frontier.note(&identity, FIRST, url.as_str().into());
             }
             for part in &contradicted {
-                tracing::info!("{}: {part} changes pages after all: {url}", address.site);
+                tracing::info!("{}: rule removed, {part} changes the page {url}", address.site);
                 rules.remove(part);
-                learning.contradicted(part);
             }
             if !contradicted.is_empty() {
                 remember(frontier, &address.site, rules);
             }
-            address.pairs.retain(|pair| {
-                let name = pair.split('=').next().unwrap_or_default().to_owned();
-                !rules.contains_key(&Part::Parameter(name))
-            });
+            address.drop_parameters(|part| rules.contains_key(part));
         }
-        learning.kept(url, &address);
+        state.learn(&address.site, |learning| {
+            contradicted.iter().for_each(|part| learning.contradicted(part));
+            learning.kept(url, &address);
+        });
         Ok(!contradicted.is_empty())
     }
 
-    /// What was left out in this run, by site and part.
+    /// Returns the URLs that this run excluded, by site and part.
     pub(crate) fn left_out(&self) -> Vec<LeftOut> {
         let state = self.reading();
         let mut all: Vec<_> = state.left_out.iter().collect();
@@ -282,10 +294,10 @@ impl UrlRules {
                 let rule = state.rules.get(site).and_then(|rules| rules.get(part));
                 let evidence = rule.map_or(String::new(), |rule| {
                     let pages = rule.evidence.alone + rule.evidence.together;
-                    format!(", as {pages} pages were duplicates that differ in it")
+                    format!(" ({pages} duplicates differ from the kept page in it)")
                 });
                 let detail = format!(
-                    "{count} URLs of {site} like this one were not requested: {part} does not change pages{evidence}"
+                    "{count} URLs of {site} were not requested: {part} does not change the page{evidence}"
                 );
                 LeftOut { example: example.clone(), count: *count, detail }
             })
@@ -294,28 +306,41 @@ impl UrlRules {
 }
 
 impl State {
-    /// Counts a URL that is left out. Returns whether it is requested all the same.
-    fn is_sample(&mut self, site: &str, part: &Part, url: &Url) -> bool {
-        let Some(rule) = self.rules.get_mut(site).and_then(|rules| rules.get_mut(part)) else {
-            return true;
-        };
-        rule.left_out += 1;
-        if is_sample(rule.left_out) {
+    /// Counts a URL that these parts exclude. Returns whether it is a sample, which is requested.
+    fn is_sample(&mut self, site: &str, parts: &[Part], url: &Url) -> bool {
+        let Some(rules) = self.rules.get_mut(site) else { return true };
+        let mut is_due = false;
+        for part in parts {
+            is_due |= rules.get_mut(part).is_some_and(Rule::leave_out);
+        }
+        if is_due {
+            for part in parts {
+                rules.get_mut(part).into_iter().for_each(Rule::sampled);
+            }
             return true;
         }
-        let key = (site.to_owned(), part.clone());
-        self.left_out.entry(key).or_insert_with(|| (0, url.clone())).0 += 1;
+        if let Some(part) = parts.first() {
+            let key = (site.to_owned(), part.clone());
+            self.left_out.entry(key).or_insert_with(|| (0, url.clone())).0 += 1;
+        }
         false
     }
 
-    fn make_room(&mut self) {
-        if self.learning.values().map(Learning::size).sum::<usize>() > MAX_ENTRIES {
+    /// Adds evidence of a site. Drops all evidence first if there is too much.
+    fn learn<T>(&mut self, site: &str, add: impl FnOnce(&mut Learning) -> T) -> T {
+        if self.entries > MAX_ENTRIES {
             self.learning.clear();
+            self.entries = 0;
         }
+        let learning = self.learning.entry(site.to_owned()).or_default();
+        let before = learning.size();
+        let added = add(learning);
+        self.entries += 1 + learning.size().saturating_sub(before);
+        added
     }
 }
 
-/// Makes a kept page the one of those that differ from it in nothing that matters, if none is.
+/// Makes a kept page the one that is requested of its equivalent URLs, if there is none.
 fn claim(frontier: &dyn Frontier, address: &Address, url: &Url, rules: &SiteRules) -> Result<()> {
     let (identity, _) = address.without(|part| rules.contains_key(part));
     if frontier.note_of(&identity, FIRST)?.is_none_or(|first| first.is_empty()) {
