@@ -283,7 +283,7 @@ fn a_host_that_asks_for_long_pauses_is_left_alone() {
         let output = bench.crawl(&[server.url("/"), server.url("/b")], &flags);
         let said = text(&output.stderr);
         let warned =
-            said.matches("robots.txt asks for 31 s between requests; 1 s are waited").count();
+            said.matches("robots.txt requires 31 s between requests; the crawl waits 1 s").count();
         assert_eq!(warned, usize::from(pause == 31 && reached == 2), "{said}");
         let asked = server.asked_at();
         assert_eq!((asked.len(), reasons(&bench, "crawl-delay")), (reached, 2 - reached));

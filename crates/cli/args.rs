@@ -97,10 +97,10 @@ pub(crate) struct CrawlArgs {
     /// Yes, remove it
     #[arg(long)]
     pub(crate) yes: bool,
-    /// Request every known page again and take in what has changed, and what was refused for a reason that may have passed
+    /// Request every known page again, and every URL that was skipped for a reason that may be temporary
     #[arg(long, help_heading = "Job")]
     pub(crate) recrawl: bool,
-    /// Request again what was refused for these reasons of skipped.jsonl, such as http-4xx,robots
+    /// Request URLs again that were skipped for these reasons, such as http-4xx,robots (names: docs/logs.md)
     #[arg(long, value_name = "REASON", value_delimiter = ',', help_heading = "Job")]
     pub(crate) retry: Vec<SkipReason>,
     /// Say what would become of each seed, and fetch nothing but robots.txt
@@ -492,7 +492,7 @@ pub(crate) struct ExportArgs {
     /// Only this language, such as zh
     #[arg(long, value_name = "CODE")]
     pub(crate) language: Option<String>,
-    /// Keep the lines that a site repeats on three or more pages
+    /// Keep lines that a site repeats on three or more pages
     #[arg(long)]
     pub(crate) no_site_boilerplate: bool,
     #[command(flatten)]

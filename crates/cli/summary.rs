@@ -77,7 +77,7 @@ fn headline(summary: &Summary) -> String {
 /// Failed seeds that are printed.
 const SEEDS_SHOWN: usize = 10;
 
-/// Says which seeds were not fetched and why.
+/// Prints the failed seeds with their reasons.
 fn print_failed_seeds(out: &mut impl Write, summary: &Summary) -> std::io::Result<()> {
     for seed in summary.failed_seeds.iter().take(SEEDS_SHOWN) {
         let (url, detail) = (escape(&seed.url), escape(&seed.detail));

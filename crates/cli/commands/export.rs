@@ -70,7 +70,6 @@ pub(super) fn run(args: &ExportArgs) -> Result<u8> {
         }
     };
     if !any && (args.host.is_some() || args.language.is_some()) {
-        // Of a misspelt host nothing else would tell.
         writeln!(std::io::stderr(), "crawl: no page that was kept has this host or language")?;
     }
     Ok(COMPLETE)

@@ -77,7 +77,7 @@ pub(super) fn run(args: &CrawlArgs, common: &Common) -> Result<u8> {
 pub(super) struct Run {
     /// Look at every known page again.
     pub(super) recrawl: bool,
-    /// Request again what was refused for these reasons.
+    /// Reasons for which skipped URLs are requested again.
     pub(super) retry: Vec<SkipReason>,
     /// Where the figures are told.
     pub(super) metrics: Option<std::net::SocketAddr>,
@@ -133,11 +133,8 @@ fn crawl(
     let root = data.root().to_owned();
     let config = settings.config()?;
     let joined = cluster::join(&data, settings, &config.politeness)?;
-    if run.recrawl && joined.is_some() {
-        return Err(coded(USAGE, "--recrawl and --cluster do not go together yet"));
-    }
-    if !run.retry.is_empty() && joined.is_some() {
-        return Err(coded(USAGE, "--retry and --cluster do not go together yet"));
+    if (run.recrawl || !run.retry.is_empty()) && joined.is_some() {
+        return Err(coded(USAGE, "--recrawl and --retry do not work with --cluster yet"));
     }
     tracing::info!("crawling {} into {}", counted(seeds.len() as u64, "seed"), root.display());
     let own = settings.clone();

@@ -45,17 +45,22 @@ impl Sink {
     }
 }
 
+/// The error with the path, of the same kind.
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), unwritable(path, error))
+}
+
 impl Write for Place {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file, _) => file.write(bytes),
+            Self::File(file, path) => file.write(bytes).map_err(|error| named(path, &error)),
             Self::Stdout(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::File(file, _) => file.flush(),
+            Self::File(file, path) => file.flush().map_err(|error| named(path, &error)),
             Self::Stdout(out) => out.flush(),
         }
     }

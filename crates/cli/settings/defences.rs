@@ -136,7 +136,7 @@ pub(crate) struct HostLimits {
     /// Bytes of all URLs that may wait; further links are found again later [default: 16GiB]
     #[arg(long, env = "HAPAX_MAX_QUEUE", value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_queue: Option<Size>,
-    /// The longest pause of a robots.txt that is obeyed in full; of a longer one so much [default: 30s]
+    /// Upper limit of a Crawl-delay of robots.txt; the crawl waits this long if it is longer [default: 30s]
     #[arg(long, env = "HAPAX_MAX_CRAWL_DELAY", value_name = "TIME", hide_short_help = true)]
     pub(crate) max_crawl_delay: Option<Time>,
     /// A server that asks for a longer wait is not waited for in this run [default: 300s]

@@ -77,10 +77,10 @@ pub(crate) struct Politeness {
     /// The User-Agent header [default: hapax/VERSION (+CONTACT)]
     #[arg(long, env = "HAPAX_USER_AGENT", value_name = "TEXT")]
     pub(crate) user_agent: Option<String>,
-    /// Skip hosts whose robots.txt asks for a pause above --max-crawl-delay
+    /// Skip hosts with a Crawl-delay above --max-crawl-delay
     #[arg(long, env = "HAPAX_MAX_CRAWL_DELAY_SKIP", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) max_crawl_delay_skip: Option<bool>,
-    /// The crawler's name in robots.txt [default: the last product of the User-Agent that no browser uses]
+    /// The crawler's name in robots.txt [default: the last product of the User-Agent that is not a browser's]
     #[arg(long, env = "HAPAX_ROBOTS_AGENT", value_name = "NAME")]
     pub(crate) robots_agent: Option<String>,
     /// A URL or mail address put into the User-Agent, for webmasters
@@ -175,7 +175,7 @@ pub(crate) struct Output {
     /// Fetch and follow links only: no text, no duplicates, no WARC, no index
     #[arg(long, env = "HAPAX_LINKS_ONLY", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) links_only: Option<bool>,
-    /// Export texts with the lines that a site repeats on three or more pages
+    /// Keep lines in exported texts that a site repeats on three or more pages
     #[arg(long, env = "HAPAX_NO_SITE_BOILERPLATE", value_name = "BOOL", value_parser = BoolishValueParser::new(), num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(crate) no_site_boilerplate: Option<bool>,
 }

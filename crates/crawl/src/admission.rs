@@ -15,7 +15,7 @@ pub(crate) enum Admission {
     Refused(Refusal),
     /// It is left out whatever the rules: it was forgotten, or a learnt pattern says that it is a duplicate.
     LeftOut(Refusal),
-    /// It differs in nothing that matters from another URL of the site, which is requested.
+    /// A rule learnt from duplicates excludes it: an equivalent URL is requested.
     Repeats(Url),
     /// A feed names another page with its text, which is fetched instead.
     LeftToFeed,
@@ -32,7 +32,7 @@ pub(crate) struct Refusal {
     pub(crate) depth: Option<u16>,
     /// It is a sitemap.
     pub(crate) sitemap: Option<SitemapPart>,
-    /// When it is requested again, if the reason alone does not say it.
+    /// When it is requested again, if that does not follow from the reason.
     pub(crate) again: Option<Again>,
 }
 

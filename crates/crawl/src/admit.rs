@@ -31,8 +31,8 @@ pub(crate) trait Knowledge {
     /// Returns whether a person had the URL or its host forgotten.
     fn is_forgotten(&self, url: &Url, host: &str) -> bool;
 
-    /// Returns whether the URL is a duplicate by what was learnt of its site. It may be the first one that was met of
-    /// several, and is the one that is requested then.
+    /// Returns whether rules learnt from duplicates exclude the URL. The first URL of a group of equivalent ones is not
+    /// excluded.
     fn repeats(&mut self, url: &Url, host: &str) -> Result<bool, Self::Error>;
 
     /// Returns whether a trusted feed names another page with the text of this URL, which is fetched instead.
@@ -40,7 +40,7 @@ pub(crate) trait Knowledge {
 }
 
 /// Decides about a URL that is `depth` links from a seed: scope, depth, patterns of the rules, forgotten pages,
-/// what was learnt of the site, feeds; the first that objects decides.
+/// rules learnt from duplicates, feeds. The first one that excludes it decides.
 ///
 /// # Errors
 /// Those of the look-ups.
@@ -63,7 +63,7 @@ pub(crate) fn admit<K: Knowledge>(
     if knowledge.is_forgotten(&url, &host) {
         return Ok(Admission::LeftOut(Refusal::new(url, SkipReason::Forgotten, "")));
     }
-    // Seeds were named by a person.
+    // A person chose the seeds: learnt rules do not apply.
     let is_link = depth > 0 && matches!(stage, Stage::Queue | Stage::Lease(EntryKind::Page));
     if is_link && knowledge.repeats(&url, &host)? {
         return Ok(Admission::Repeats(url));

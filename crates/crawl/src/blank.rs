@@ -1,7 +1,7 @@
-//! Pages without any visible text: of each host the first one of a title is kept.
+//! Blank pages: pages that show neither text nor images. Of each host and title the first one is kept.
 //!
-//! A site of which pages need scripts, or that answers with an empty template, sends thousands of them. They are no
-//! duplicates in the log's sense, for there is nothing to compare.
+//! Sites that need scripts, or that answer with an empty template, return thousands of them. They have no text to compare,
+//! so they are logged in skipped.jsonl and not as duplicates.
 
 use std::collections::HashMap;
 
@@ -12,13 +12,13 @@ use hapax_url::url_key;
 use crate::error::Result;
 use crate::page::PageWork;
 
-/// Under this name the frontier remembers blank pages of a host.
+/// Name of the frontier's note with the kept blank pages of a host.
 const NOTE: &str = "blank";
-/// Blank pages of different titles that are kept of a host.
+/// Maximum number of blank pages that are kept of a host, each with another title.
 const MAX_KEPT: usize = 16;
-/// Hosts held in memory.
+/// Maximum number of hosts in memory.
 const MAX_HOSTS: usize = 100_000;
-/// Bytes of a page in a note: the hash of its title, and the key of its URL.
+/// Bytes of one page in a note: hash of the title, key of the URL.
 const KEPT: usize = 24;
 
 /// A blank page that was kept.
@@ -35,7 +35,8 @@ pub(super) struct BlankPages {
 }
 
 impl BlankPages {
-    /// Whether a page is blank, and a blank page of its host and title was kept. If not, a blank page is remembered as kept.
+    /// Returns whether a page is blank and another blank page of its host and title was kept. Records the page as kept if it
+    /// is the first one.
     pub(super) fn repeats(
         &mut self,
         frontier: &dyn Frontier,
@@ -57,7 +58,7 @@ impl BlankPages {
             title: HASH.hash(page.document.title.as_bytes()),
             url: url_key(page.url.as_str()),
         };
-        // The page that was kept is fetched again by a recrawl.
+        // A recrawl fetches the kept page again.
         if kept.iter().any(|kept| kept.url == own.url) {
             return Ok(false);
         }

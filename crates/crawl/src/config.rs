@@ -66,9 +66,9 @@ pub struct ScopeRules {
 /// How long to wait for servers.
 #[derive(Clone, Debug)]
 pub struct Patience {
-    /// The longest Crawl-delay of a robots.txt that is obeyed in full; of a longer one so much is waited. Default 30 s.
+    /// Upper limit of a Crawl-delay: the crawl waits this long if robots.txt requires more. Default 30 s.
     pub max_crawl_delay: Duration,
-    /// Hosts that require a longer Crawl-delay are skipped. Default off.
+    /// Whether to skip hosts that require a longer Crawl-delay. Default off.
     pub skip_slow_hosts: bool,
     /// A URL with a longer Retry-After is deferred to the next run. Default 300 s.
     pub max_retry_after: Duration,
@@ -128,8 +128,7 @@ pub struct Requests {
     pub cookies: bool,
     /// Hosts whose robots.txt is ignored.
     pub ignore_robots: Vec<String>,
-    /// The name by which robots.txt addresses the crawler. Default: the last product of the User-Agent that no browser
-    /// uses.
+    /// The robots.txt token. Default: the last product name of the User-Agent that is not a browser's.
     pub robots_agent: Option<String>,
 }
 

@@ -100,15 +100,15 @@ impl CrawlBuilder {
         self
     }
 
-    /// Requests again what was refused for these reasons.
+    /// Requests URLs again that were skipped for these reasons.
     #[must_use]
     pub fn retry(mut self, reasons: impl IntoIterator<Item = SkipReason>) -> Self {
         self.retry.extend(reasons);
         self
     }
 
-    /// Requests every known page again, and what was refused for a reason that may have passed. A recrawl that was
-    /// stopped is continued.
+    /// Requests every known page again, and URLs that were skipped for a reason that may be temporary. Continues an
+    /// interrupted recrawl.
     #[must_use]
     pub const fn recrawl(mut self, recrawl: bool) -> Self {
         self.recrawl = recrawl;

@@ -36,7 +36,7 @@ struct Found {
     canonical: bool,
     /// What later pages are compared with.
     page_text: Option<PageText>,
-    /// What the index stores of it besides.
+    /// JSON of its [`PageMeta`].
     meta: String,
 }
 
@@ -368,15 +368,13 @@ impl Committer {
         let page = page.as_ref();
         let meta = page.map(|page| PageMeta::from_json(&page.meta)).unwrap_or_default();
         let evidence = Some(self.evidence(compared.as_ref()));
+        let kind = if exact { DuplicateKind::Exact } else { DuplicateKind::Near };
+        let duplicate_of = DiscardedOf {
+            id: Some(of_id),
+            url: String::from_utf8_lossy(&of.key).into_owned(),
+            warc: of_page.map(|page| page.stored_at).filter(|place| !place.is_empty()),
+        };
         let line = Discarded {
-            time: now(),
-            id,
-            kind: if exact { DuplicateKind::Exact } else { DuplicateKind::Near },
-            of: DiscardedOf {
-                id: Some(of_id),
-                url: String::from_utf8_lossy(&of.key).into_owned(),
-                warc: of_page.map(|page| page.stored_at).filter(|place| !place.is_empty()),
-            },
             fingerprint: Some(record.fingerprint.to_string()),
             of_fingerprint: Some(of.fingerprint.to_string()),
             distance: Some(distance),
@@ -387,13 +385,8 @@ impl Committer {
             table: near.and_then(|near| near.table),
             recipe: Some(self.recipe.name().to_owned()),
             evidence,
-            compared: None,
-            jaccard: None,
-            containment: None,
-            difference: Vec::new(),
             page_type: meta.page_type,
             confidence: meta.confidence,
-            key: None,
             title: page.map(|page| page.title.clone()).unwrap_or_default(),
             language: page.map(|page| page.language.clone()).unwrap_or_default(),
             host: Url::parse(&url).map(|url| host_key(&url)).unwrap_or_default(),
@@ -402,7 +395,7 @@ impl Committer {
             different,
             canonical: page.is_some_and(|page| page.canonical),
             warc: page.map(|page| page.stored_at.clone()).filter(|place| !place.is_empty()),
-            url,
+            ..Discarded::new(now(), id, url, kind, duplicate_of)
         };
         line.with_compared(compared)
     }

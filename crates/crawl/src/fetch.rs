@@ -121,7 +121,7 @@ fn unasked(shared: &Shared, lease: &mut Lease, reason: SkipReason, detail: Strin
     Ok(LeaseResult::Skip { reason, detail })
 }
 
-/// What a task knows about a URL. Patterns of duplicates were asked when it was queued; feeds are asked after robots.txt.
+/// Knowledge of a task. Patterns were applied when the URL was queued; feeds are applied after robots.txt.
 struct AtLease<'a> {
     shared: &'a Shared,
     /// Redirects that led there.
@@ -140,8 +140,8 @@ impl Knowledge for AtLease<'_> {
     }
 
     fn repeats(&mut self, url: &Url, _: &str) -> Result<bool, Infallible> {
-        // A recrawl requests what is known, and a redirect leads to its page. What fails here fails for the commit
-        // thread too.
+        // Not in a recrawl, which requests known pages, nor after a redirect. The commit thread reports errors of the
+        // frontier.
         let shared = self.shared;
         let asks = !shared.recrawl && self.hops == 0;
         Ok(asks && shared.url_rules.repeats(&*shared.frontier, url).unwrap_or(false))

@@ -58,7 +58,7 @@ pub(crate) struct HostRules {
     pub(crate) held: Mutex<Held>,
     /// Sitemaps that were named in a recrawl.
     named: Mutex<HashSet<UrlKey>>,
-    /// Hosts of which it was said that they ask for long pauses.
+    /// Hosts whose long Crawl-delay was logged.
     slow: Mutex<HashSet<UrlKey>>,
     /// Sitemaps that were named, but are not of this crawl, until it is said.
     pub(crate) elsewhere: Mutex<Vec<Url>>,
@@ -105,7 +105,7 @@ impl HostRules {
         self.named.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(map.as_str()))
     }
 
-    /// Whether a host asks for long pauses for the first time in this run.
+    /// Returns whether the long Crawl-delay of a host was not logged yet in this run.
     pub(crate) fn is_first_slow(&self, host: &str) -> bool {
         self.slow.lock().unwrap_or_else(PoisonError::into_inner).insert(url_key(host))
     }

@@ -125,7 +125,7 @@ impl RulesIdentity {
             changed.extend(is_other.then_some(reason));
         }
         let (now, then) = (&self.requests, &before.requests);
-        // A version before remembered nothing of requests.
+        // Earlier versions did not store this group.
         if then.agent.is_empty() {
             return changed;
         }

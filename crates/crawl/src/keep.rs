@@ -160,12 +160,8 @@ impl Committer {
         let (shared, different) =
             other.map(|other| examples(&page.evidence.basis.text, &other)).unwrap_or_default();
         let meta = PageMeta::of(&page.document);
+        let of = DiscardedOf { id: Some(best.id), url: of_url, warc: of_place };
         let line = Discarded {
-            time,
-            id,
-            url: page.url.to_string(),
-            kind,
-            of: DiscardedOf { id: Some(best.id), url: of_url, warc: of_place },
             fingerprint: Some(page.evidence.fingerprint.to_string()),
             of_fingerprint: Some(best.fingerprint.to_string()),
             distance: Some(best.distance),
@@ -176,10 +172,6 @@ impl Committer {
             table: best.table,
             recipe: Some(self.recipe.name().to_owned()),
             evidence: Some(self.evidence(compared.as_ref())),
-            compared: None,
-            jaccard: None,
-            containment: None,
-            difference: Vec::new(),
             page_type: meta.page_type,
             confidence: meta.confidence,
             key: page.key.clone(),
@@ -191,6 +183,7 @@ impl Committer {
             different,
             canonical: page.document.canonical.as_ref() == Some(&page.url),
             warc: location.as_ref().map(place),
+            ..Discarded::new(time, id, page.url.as_str(), kind, of)
         };
         let line = line.with_compared(compared);
         self.logs.discarded.append(&line)?;
@@ -264,37 +257,10 @@ impl Committer {
                 url: target.to_string(),
                 warc: None,
             };
+            let time = format_time(SystemTime::now());
             self.logs.discarded.append(&Discarded {
-                time: format_time(SystemTime::now()),
-                id,
-                url: url.to_owned(),
-                kind: DuplicateKind::Alias,
-                of,
-                fingerprint: None,
-                of_fingerprint: None,
-                distance: None,
-                threshold: None,
-                similarity: None,
-                similarity_threshold: None,
-                level: None,
-                table: None,
-                recipe: None,
-                evidence: None,
-                compared: None,
-                jaccard: None,
-                containment: None,
-                difference: Vec::new(),
-                page_type: None,
-                confidence: None,
-                key: None,
-                title: String::new(),
-                language: String::new(),
                 host: lease.host.clone(),
-                bytes: 0,
-                shared: Vec::new(),
-                different: Vec::new(),
-                canonical: false,
-                warc: None,
+                ..Discarded::new(time, id, url, DuplicateKind::Alias, of)
             })?;
             self.stats.update(|counts| counts.alias += 1);
         }

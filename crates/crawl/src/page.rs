@@ -158,7 +158,7 @@ pub(crate) fn read_response(
                     document.robots.read(directive);
                 }
             }
-            // It is no header of HTTP; browsers obey it all the same.
+            // Not in the HTTP standard, but browsers obey it.
             "refresh" if document.refresh.is_none() => {
                 document.refresh = refresh_target(url, &value);
             }

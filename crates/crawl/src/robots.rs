@@ -147,7 +147,7 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
         if shared.rules.is_first_slow(&lease.host) {
             let (host, asked, most) = (&lease.host, delay.as_secs(), most.as_secs());
             tracing::warn!(
-                "{host}: robots.txt asks for {asked} s between requests; {most} s are waited (--max-crawl-delay)"
+                "{host}: robots.txt requires {asked} s between requests; the crawl waits {most} s (--max-crawl-delay)"
             );
         }
     }
@@ -175,9 +175,10 @@ fn apply(shared: &Shared, lease: &Lease, text: &[u8]) -> HostRule {
     HostRule::Rules(Arc::new(rules))
 }
 
-/// The sitemaps of a host: those that its robots.txt names, on other hosts too, for who may write the one speaks for the
-/// site (sitemaps.org, "Sitemaps & Cross Submits"), or the usual place; and those that it names and that are traps, of
-/// which the log tells.
+/// Returns the sitemaps that robots.txt names, also on other hosts, or the default location if it names none; and those that
+/// are rejected as traps, which are logged.
+///
+/// Source: sitemaps.org, "Sitemaps & Cross Submits".
 fn sitemaps(rules: &Robots, url: &Url, limits: &UrlLimits) -> (Vec<Url>, Vec<Url>) {
     let (mut taken, mut others) = (Vec::new(), Vec::new());
     let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
@@ -205,7 +206,7 @@ fn read_note(note: &[u8]) -> Option<(Duration, &[u8])> {
     Some((age.map_or(Duration::MAX, Duration::from_secs), text))
 }
 
-/// Makes the copy of a host's robots.txt an old one: the file is requested again, and the copy holds where that fails.
+/// Marks the stored robots.txt of a host as outdated: it is requested again, and the copy is used only if that fails.
 pub(crate) fn outdate(frontier: &dyn Frontier, host: &str) -> crate::error::Result<()> {
     if let Some(mut note) = frontier.note_of(host, NOTE)?
         && let Some((time, _)) = note.split_first_chunk_mut::<8>()
@@ -216,7 +217,7 @@ pub(crate) fn outdate(frontier: &dyn Frontier, host: &str) -> crate::error::Resu
     Ok(())
 }
 
-/// The same for all hosts.
+/// Marks the stored robots.txt of all hosts as outdated.
 pub(crate) fn outdate_all(frontier: &dyn Frontier) -> crate::error::Result<()> {
     let mut hosts = Vec::new();
     frontier.notes(NOTE, &mut |host, _| hosts.push(host.to_owned()))?;

@@ -1,4 +1,4 @@
-//! Seeds that were not fetched: why, and that every run requests them again.
+//! Seeds that failed, with the reason. Every run requests them again.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,15 +9,15 @@ use url::Url;
 
 use crate::error::Result;
 
-/// Under this name the frontier remembers why a seed failed.
+/// Name of the frontier's note with the failure of a seed.
 const NOTE: &str = "seed-failed";
 
-/// A seed that was not fetched, or of which the page is not used.
+/// A seed that was not fetched, or whose page was not used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedSeed {
     /// Its URL.
     pub url: String,
-    /// When it was tried, RFC 3339.
+    /// Time of the last attempt, RFC 3339.
     pub time: String,
     /// The reason.
     pub reason: SkipReason,
@@ -35,7 +35,7 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// Reads what the frontier remembers of the seeds.
+    /// Reads the failures of earlier runs from the frontier.
     pub(crate) fn read<'s>(
         frontier: &dyn Frontier,
         urls: impl IntoIterator<Item = &'s Url>,
@@ -43,7 +43,7 @@ impl Seeds {
         let mut seeds = Self::default();
         for url in urls {
             let note = frontier.note_of(url.as_str(), NOTE)?.unwrap_or_default();
-            // What a later version wrote counts as nothing.
+            // Ignore a note of a later version.
             if let Ok(failed) = serde_json::from_slice::<FailedSeed>(&note) {
                 seeds.failed.insert(failed.url.clone(), failed);
             }
@@ -67,9 +67,9 @@ impl Seeds {
         self.failed.get(url)
     }
 
-    /// Remembers why a seed failed, if the line is about one.
+    /// Records the failure if the line is about a seed.
     pub(crate) fn skipped(&mut self, frontier: &dyn Frontier, line: &Skipped) {
-        // The page of these is used.
+        // The page is used in spite of these.
         let used = matches!(
             line.reason,
             SkipReason::CutShort | SkipReason::Links | SkipReason::Nofollow | SkipReason::HostDown
@@ -88,7 +88,7 @@ impl Seeds {
         self.failed.insert(line.url.clone(), failed);
     }
 
-    /// Forgets that a seed failed: its page came.
+    /// Removes the failure of a seed whose page was fetched.
     pub(crate) fn fetched(&mut self, frontier: &dyn Frontier, url: &str) {
         if self.failed.remove(url).is_some() {
             frontier.note(url, NOTE, Vec::new());

@@ -1,4 +1,4 @@
-//! When a URL that was refused is requested again, and which flag lifts the reason.
+//! When a skipped URL is requested again, and which flag removes the reason.
 
 use std::str::FromStr;
 
@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::reason::SkipReason;
 
-/// When a URL that was not fetched, or not used, is requested again without a change of flags: `again` of skipped.jsonl.
+/// When a skipped URL is requested again without a change of flags: `again` in skipped.jsonl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Again {
     /// By every run, because it is a seed.
     Seed,
-    /// By the next run: it stays queued.
+    /// By the next run, because it stays queued.
     NextRun,
     /// By a recrawl, or by `--retry` with its reason.
     Recrawl,
-    /// Only if another flag lifts the reason, if any does.
+    /// Only if a changed flag removes the reason.
     Never,
 }
 
@@ -33,7 +33,7 @@ impl Again {
 }
 
 impl SkipReason {
-    /// When a URL with this reason is requested again, unless it is a seed.
+    /// Returns when a URL with this reason is requested again, if it is not a seed.
     pub const fn again(self) -> Again {
         match self {
             Self::Busy
@@ -83,7 +83,7 @@ impl SkipReason {
         }
     }
 
-    /// The flag of the command `crawl` that lifts the reason, if one does.
+    /// Returns the flag of the command `crawl` that removes the reason, if there is one.
     pub const fn flag(self) -> Option<&'static str> {
         Some(match self {
             Self::BadPort => "--ports",

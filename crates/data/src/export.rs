@@ -1,4 +1,4 @@
-//! Kept pages as they are exported.
+//! The export of kept pages.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::page_meta::PageMeta;
 use crate::rows::Rows;
 use crate::site_lines::{SiteLines, SiteLinesBuilder};
 
-/// A kept page as it is exported.
+/// One exported page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExportedPage {
     /// The number in the dedup store.
@@ -26,21 +26,20 @@ pub struct ExportedPage {
     pub text: String,
     /// When it was fetched (RFC 3339).
     pub fetched: String,
-    /// How many discarded pages it represents, redirects not counted.
+    /// Number of discarded pages that it represents, without redirects.
     pub copies: u64,
-    /// How many lines were removed from its text because its site repeats them.
+    /// Number of lines that were removed from its text because its site repeats them.
     pub site_lines: usize,
-    /// What else is known of it.
+    /// Page type and confidence.
     #[serde(flatten)]
     pub meta: PageMeta,
 }
 
-/// Bytes of a file's name, without its number and ending.
+/// Maximum length of the title in a file name, in bytes.
 const MAX_NAME: usize = 80;
 
 impl ExportedPage {
-    /// Returns the name of its Markdown file: the number makes it unique, the title makes it readable. Nothing in it leads
-    /// out of a folder.
+    /// Returns the name of its Markdown file: number and title. It has no path separators.
     pub fn file_name(&self) -> String {
         let title = if self.title.is_empty() { &self.url } else { &self.title };
         let title: String =
@@ -60,7 +59,7 @@ pub struct Export<'s> {
     site_lines: SiteLines,
 }
 
-/// How many discarded pages each kept one represents, redirects not counted.
+/// Returns the number of discarded pages, without redirects, by kept page.
 pub fn copies(rows: &Rows) -> HashMap<u64, u64> {
     let mut copies = HashMap::new();
     for row in rows.discarded().filter(|row| !row.is_alias()) {
@@ -89,7 +88,7 @@ impl<'s> Export<'s> {
         Ok(Self { searcher, copies: copies(rows), site_lines })
     }
 
-    /// Calls `each` with every page that is wanted, until it fails; whether there was one.
+    /// Calls `each` with every page that `wanted` selects, until it fails. Returns whether there was one.
     ///
     /// # Errors
     /// Those of the index, and the first of `each`.

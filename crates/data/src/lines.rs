@@ -54,22 +54,22 @@ pub struct Discarded {
     /// What decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
-    /// What the comparison of the two texts found, if they were compared. Its measures are the three fields below.
+    /// Result of comparing the two texts, if they were compared. `jaccard`, `containment` and `difference` belong to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<ComparedTexts>,
     /// Jaccard similarity of all words, if the texts were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jaccard: Option<f64>,
-    /// The share of the words of each page that the other one has: of the discarded page, of the kept one.
+    /// Share of the words of the discarded page that the kept page has, and the reverse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub containment: Option<[f64; 2]>,
-    /// What differs.
+    /// The differences, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub difference: Vec<DifferenceItem>,
-    /// What kind of page it is, see [`PageMeta`](crate::PageMeta).
+    /// Page type, see [`PageMeta`](crate::PageMeta).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_type: Option<String>,
-    /// The F1 that is expected of its main text.
+    /// Expected F1 of its main text, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Sentences in both pages.
@@ -113,18 +113,18 @@ pub struct ComparedTexts {
     /// The share of each page's words that the other has: a field of the line.
     #[serde(skip)]
     pub containment: [f64; 2],
-    /// What differs: a field of the line.
+    /// The differences; a field of the line.
     #[serde(skip)]
     pub difference: Vec<DifferenceItem>,
 }
 
-/// What differs between two texts, of one kind.
+/// The differences of one kind between two texts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DifferenceItem {
     /// `name`, `substitution`, `number`, `words`, `only-in-kept`, `only-in-discarded`, `moved`, `reference`, `counter` or
     /// `date`.
     pub kind: String,
-    /// How many words differ; of a substitution, in how many places.
+    /// Number of words; of a substitution, number of places.
     pub words: usize,
     /// At most three examples, quoted.
     pub example: String,
@@ -171,7 +171,49 @@ impl Discarded {
         }
     }
 
-    /// Sets what the comparison of the two texts found.
+    /// Makes a line without evidence, such as that of a redirect.
+    pub fn new(
+        time: String,
+        id: u64,
+        url: impl Into<String>,
+        kind: DuplicateKind,
+        of: DiscardedOf,
+    ) -> Self {
+        Self {
+            time,
+            id,
+            url: url.into(),
+            kind,
+            of,
+            fingerprint: None,
+            of_fingerprint: None,
+            distance: None,
+            threshold: None,
+            similarity: None,
+            similarity_threshold: None,
+            level: None,
+            table: None,
+            recipe: None,
+            key: None,
+            title: String::new(),
+            language: String::new(),
+            host: String::new(),
+            bytes: 0,
+            evidence: None,
+            compared: None,
+            jaccard: None,
+            containment: None,
+            difference: Vec::new(),
+            page_type: None,
+            confidence: None,
+            shared: Vec::new(),
+            different: Vec::new(),
+            canonical: false,
+            warc: None,
+        }
+    }
+
+    /// Sets the result of comparing the two texts.
     #[must_use]
     pub fn with_compared(self, compared: Option<ComparedTexts>) -> Self {
         let Some(mut compared) = compared else { return self };
@@ -218,13 +260,13 @@ pub struct Skipped {
     /// The claim of a feed, if that is the reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// When a crawl requests the URL again. Lines of stored pages and of before 0.3 have none.
+    /// When a crawl requests the URL again. Missing for stored pages and in lines of versions before 0.3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again: Option<Again>,
     /// The flag that lifts the reason, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// How many URLs the line is about, if it is about more than one.
+    /// Number of URLs, if the line is about more than one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }

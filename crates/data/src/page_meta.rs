@@ -1,24 +1,24 @@
-//! What is stored of a kept page in the index beside its text: the field `meta`, as JSON.
+//! Metadata of a kept page: JSON in the field `meta` of the index.
 
 use hapax_extract::Document;
 use serde::{Deserialize, Serialize};
 
 use crate::comparison::round;
 
-/// What is known of a page beside its text. Pages of an index of before have nothing of it.
+/// Metadata of a page. An index of an earlier version has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PageMeta {
-    /// What kind of page it is: `article`, `forum`, `product`, `listing`, `documentation` or `other`.
+    /// Page type: `article`, `forum`, `product`, `listing`, `documentation` or `other`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_type: Option<String>,
-    /// The F1 that is expected of its main text, 0 to 1.
+    /// Expected F1 of its main text, 0 to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
 }
 
 impl PageMeta {
-    /// Takes it from a document.
+    /// Returns the metadata of a document.
     pub fn of(document: &Document) -> Self {
         Self {
             page_type: Some(document.page_type.as_str().to_owned()),
@@ -26,12 +26,12 @@ impl PageMeta {
         }
     }
 
-    /// Reads what [`to_json`](Self::to_json) wrote; what cannot be read is empty.
+    /// Parses the result of [`to_json`](Self::to_json). Returns empty metadata for any other text.
     pub fn from_json(json: &str) -> Self {
         serde_json::from_str(json).unwrap_or_default()
     }
 
-    /// Returns what the index stores.
+    /// Returns the JSON for the index.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }

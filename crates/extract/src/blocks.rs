@@ -163,7 +163,7 @@ pub(crate) struct Kinds {
     pub(crate) forum: bool,
     pub(crate) product: bool,
     pub(crate) list: bool,
-    /// Questions and answers of one author.
+    /// FAQPage: questions and answers by the publisher.
     pub(crate) faq: bool,
 }
 
@@ -177,7 +177,7 @@ impl Kinds {
         self.list |= matches!(name, "ItemList" | "CollectionPage" | "SearchResultsPage");
     }
 
-    /// Whether it is a discussion. Each question of an FAQ is declared as a question too.
+    /// Returns whether it is a discussion. An FAQ declares its entries as questions, too.
     pub(crate) const fn is_discussion(self) -> bool {
         self.forum && !self.faq
     }

@@ -9,7 +9,7 @@ use encoding_rs::{
 
 /// The prescan for a `<meta charset>` reads so many bytes, as the HTML standard says.
 const PRESCAN: usize = 1024;
-/// Where it finds none, a parser takes the one that it meets later: up to here.
+/// Number of bytes in which a later `<meta charset>` is accepted if the prescan finds none, as by a browser's parser.
 const LATE: usize = 64 << 10;
 
 /// What decided about the charset.
@@ -179,7 +179,7 @@ fn meta(text: &str) -> Option<&'static Encoding> {
     None
 }
 
-/// What the attributes of a `<meta>` declare: a charset attribute, or the charset of a content type.
+/// Returns the charset that a `<meta>` declares, by its charset attribute or by its content type.
 fn declared_by(attributes: &str) -> Option<&'static Encoding> {
     let (mut charset, mut content, mut is_type) = (None, None, false);
     let mut rest = attributes.trim_start_matches(['/', ' ', '\t', '\n', '\r', '\x0c']);

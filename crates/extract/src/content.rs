@@ -94,11 +94,11 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     Votes { measures, values, container, inside, reasons }
 }
 
-/// What was decided about all blocks.
+/// The decision about all blocks.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) choices: Vec<Choice>,
-    /// The expected F1 of what is kept, 0 to 1.
+    /// Expected F1 of the kept blocks, 0 to 1.
     pub(crate) confidence: f32,
 }
 

@@ -91,9 +91,9 @@ pub struct Document {
     pub charset: &'static str,
     /// What decided about the charset.
     pub charset_source: CharsetSource,
-    /// What kind of page it is.
+    /// Type of the page.
     pub page_type: PageType,
-    /// How sure the choice of blocks is: the F1 that is expected of the text, 0 to 1. Of plain text it is 1.
+    /// Expected F1 of the text, 0 to 1; 1 for plain text.
     pub confidence: f32,
     /// The limit that cut the page short, if one did.
     pub truncated: Option<Truncation>,
@@ -158,7 +158,7 @@ impl Document {
         cells.flat_map(|block| numbers_of_cell(&block.text, &hash)).collect()
     }
 
-    /// Whether the page shows no text, navigation aside.
+    /// Returns whether the page has no visible text outside of navigation.
     pub fn shows_nothing(&self) -> bool {
         let hidden = |block: &Block| matches!(block.reason, Reason::Hidden | Reason::Structure);
         self.blocks.iter().all(|block| hidden(block) || block.text.trim().is_empty())

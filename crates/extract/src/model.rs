@@ -119,7 +119,7 @@ impl Model {
         keep
     }
 
-    /// The expected F1 of keeping these blocks, 0 to 1; 0 where nothing is kept.
+    /// Returns the expected F1 of keeping these blocks, 0 to 1; 0 if none is kept.
     pub(crate) fn expected_f1(&self, keep: &[bool], scores: &[i32], sizes: &[u64]) -> f32 {
         let (mut kept, mut found, mut expected) = (0, 0, 0);
         for ((keep, score), size) in keep.iter().zip(scores).zip(sizes) {

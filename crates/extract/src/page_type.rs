@@ -1,18 +1,18 @@
-//! What kind of page it is: what the page declares, then its address, then its text.
+//! Page types, from the page's declarations, then its URL, then its text.
 
 use url::Url;
 
 use crate::blocks::{Kinds, Page};
 use crate::votes::{Choice, Reason};
 
-/// Words of a block that is prose.
+/// Minimum number of words of a block that counts as prose.
 const PROSE_WORDS: usize = 20;
-/// Words of prose that make a page without a declaration an article.
+/// Minimum number of words of prose in an article that declares no type.
 const ARTICLE_WORDS: usize = 150;
-/// A page whose kept text has this share of its words in links lists other pages.
+/// A page with a larger share of its words in links is a listing.
 const LINKED_SHARE: f64 = 0.4;
 
-/// What kind of page it is. `scripts/score-pages --export` prints how often it is right.
+/// Type of a page. `scripts/score-pages --export` measures its accuracy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PageType {
@@ -26,7 +26,7 @@ pub enum PageType {
     Listing,
     /// A manual, a reference, a tutorial.
     Documentation,
-    /// None of these, or too little text to tell.
+    /// Any other type, or too little text to decide.
     #[default]
     Other,
 }
@@ -80,7 +80,7 @@ fn by_text(kinds: Kinds, text: &Text, url: &Url) -> PageType {
     }
 }
 
-/// What the kept blocks hold.
+/// Word counts of the kept blocks.
 #[derive(Debug, Default)]
 struct Text {
     words: f64,

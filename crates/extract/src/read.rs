@@ -115,7 +115,7 @@ fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
     base.join(href).ok().filter(|url| url.as_str().len() <= limits.max_url_bytes)
 }
 
-/// An absolute address of a page in a charset: a query is encoded in it, as browsers do for links.
+/// Resolves a link of a page. Its query is encoded in the charset of the page, as in browsers.
 ///
 /// Source: WHATWG HTML, "encoding-parse a URL"; WHATWG URL, "percent-encode after encoding".
 fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
@@ -127,7 +127,7 @@ fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
     Url::options().base_url(Some(base)).encoding_override(Some(encode)).parse(href).ok()
 }
 
-/// A text in a charset; of characters that it lacks, their references, percent-encoded so that they end no parameter.
+/// Encodes a text. Characters that the charset lacks become percent-encoded character references (`%26%23233%3B`).
 fn encoded(text: &str, encoding: &'static Encoding) -> Vec<u8> {
     let (all, _, lacks) = encoding.encode(text);
     if !lacks {

@@ -66,10 +66,10 @@ pub(crate) fn is_set(list: &[bool], at: usize) -> bool {
     list.get(at).copied().unwrap_or(false)
 }
 
-/// What was decided about a block.
+/// The decision about a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     pub(crate) reason: Reason,
-    /// How often a block with such evidence is text, 0 to 1.
+    /// Probability that the block is text, 0 to 1.
     pub(crate) chance: f32,
 }

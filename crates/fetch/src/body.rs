@@ -18,13 +18,13 @@ const ANNOUNCED: u64 = 64 << 10;
 /// A body, and what a large one holds as long as it is in memory.
 pub(crate) type Held = (Bytes, Option<OwnedSemaphorePermit>);
 
-/// A body as it came.
+/// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Came {
     pub(crate) raw: Bytes,
-    /// What a large one holds as long as it is in memory.
+    /// Permit of a large body.
     pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// The connection ended before the body did.
+    /// Whether the connection was closed before the end of the body.
     pub(crate) ended_early: bool,
 }
 
@@ -107,7 +107,7 @@ impl Bodies {
             let piece = match next {
                 Ok(Some(piece)) => piece,
                 Ok(None) => break,
-                // The connection ended before the body did: what came may be whole all the same.
+                // The connection was closed early. The caller checks whether the content is complete.
                 Err(error) if error.kind() != Kind::Timeout && !raw.is_empty() => {
                     ended_early = true;
                     break;

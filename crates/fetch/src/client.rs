@@ -22,7 +22,7 @@ use crate::response::{Response, in_one, kept_headers};
 use crate::tls;
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
-/// Header fields of a response; one with more is refused.
+/// Maximum number of header fields of a response.
 const MAX_HEADER_FIELDS: usize = 1_000;
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
 
@@ -253,7 +253,7 @@ impl Fetcher {
             true => self.bodies.decode(&raw, encoding, permit).await?,
             false => (Bytes::new(), permit),
         };
-        // Of a robots.txt that is framed some rules are missing; one that is not came to its end.
+        // A framed robots.txt lacks rules. One without a length may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
         if ended_early && wanted && if cut { framed } else { !is_whole(&raw, &body) } {
             let what = format!("the body ended early, after {} bytes", raw.len());
@@ -361,11 +361,10 @@ impl Fetcher {
     }
 }
 
-/// Bytes at the end of a page in which its end tag is looked for.
+/// Number of bytes at the end of a page that are searched for its end tag.
 const TAIL: usize = 1024;
 
-/// Whether a body of which the connection ended early came whole by its own account: a page to its end tag, or a
-/// gzip stream to its trailer.
+/// Returns whether the content of an incomplete response is complete: it ends with `</html>` or a valid gzip trailer.
 fn is_whole(raw: &[u8], body: &[u8]) -> bool {
     let tail = body.get(body.len().saturating_sub(TAIL)..).unwrap_or_default();
     let has_end = tail.to_ascii_lowercase().windows(7).any(|window| window == b"</html>");

@@ -1,10 +1,10 @@
-//! Content-Type, as servers write it.
+//! Parses Content-Type as leniently as browsers.
 
-/// Returns the content type that several header values declare together: the last one that is a type other than `*/*`,
-/// with its charset; a charset of an equal type before it counts if it has none. `None` without a header; empty if no
-/// value is a type, so the bytes decide.
+/// Returns the content type that all values of the header declare together: the last valid type except `*/*`, with its
+/// charset, or with the charset of an equal type before it. Returns `None` without a header, and an empty string if no
+/// value is valid: then the content decides.
 ///
-/// `text/html charset=utf-8` (without a semicolon) is read as what was meant.
+/// Also accepts `text/html charset=utf-8` without a semicolon.
 ///
 /// Source: WHATWG Fetch, "extract a MIME type"; WHATWG MIME Sniffing, section 4.4.
 pub fn content_type<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String> {
@@ -27,7 +27,7 @@ pub fn content_type<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<String
     })
 }
 
-/// The parts between commas outside of quotes.
+/// Splits at commas outside of quotes.
 fn split(value: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     value.split(move |c| {
@@ -36,7 +36,7 @@ fn split(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The essence and the charset of one type; `None` for what is none.
+/// Parses one type: essence and charset. Returns `None` if it is invalid.
 fn parse(text: &str) -> Option<(String, Option<String>)> {
     let text = text.trim();
     let end = text.find(|c: char| c == ';' || c.is_ascii_whitespace()).unwrap_or(text.len());
@@ -80,6 +80,17 @@ mod tests {
         ] {
             let found = content_type(values.iter().map(|value| value.as_bytes()));
             assert_eq!(found.as_deref(), expected, "{values:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_header_is_read_without_a_panic(values: Vec<Vec<u8>>) {
+            let found = content_type(values.iter().map(Vec::as_slice));
+            proptest::prop_assert_eq!(found.is_none(), values.is_empty());
+            // The result is a type, and is read as the same again.
+            let again = content_type(found.iter().map(String::as_bytes));
+            proptest::prop_assert_eq!(again, found);
         }
     }
 }

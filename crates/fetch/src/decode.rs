@@ -8,12 +8,12 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use crate::error::{Error, Kind};
 use crate::limits::Limits;
 
-/// The encodings that are read: RFC 9110, section 8.4.1; RFC 7932; RFC 8878. Servers write other names where nothing is
-/// encoded: `identity`, `none`, `utf-8`.
+/// Supported encodings: RFC 9110, section 8.4.1; RFC 7932; RFC 8878. Other names are ignored: servers send `identity`, `none`
+/// or `utf-8` with plain bodies.
 const ENCODINGS: [&str; 6] = ["gzip", "x-gzip", "deflate", "br", "zstd", "x-zstd"];
-/// The largest window of a zstd frame: 8 MiB, as RFC 9659 allows on the web.
+/// Log2 of the maximum window of a zstd frame: 8 MiB, the limit of RFC 9659.
 const ZSTD_WINDOW_LOG: u32 = 23;
-/// Bytes of a body that are looked at to see whether it is plain text.
+/// Number of bytes that are checked to detect plain text.
 const LOOKED_AT: usize = 1024;
 
 /// Decodes a stored body by its Content-Encoding, within the default limits.
@@ -24,8 +24,7 @@ pub fn decode_body(raw: &[u8], encoding: &str) -> Result<Vec<u8>, Error> {
     decode_body_within(raw, encoding, &Limits::default())
 }
 
-/// Decodes a body by its Content-Encoding. Names that are no encoding change nothing, nor does an encoding that a body
-/// of plain text declares.
+/// Decodes a body by its Content-Encoding. Ignores unknown names, and encodings that are declared for plain text.
 ///
 /// # Errors
 /// [`Kind::Bomb`] or [`Kind::Encoding`]; [`Kind::TooLarge`] if nothing is encoded.
@@ -83,7 +82,7 @@ pub(crate) fn decode_up_to(
     for layer in layers.iter().rev() {
         let input = body.as_deref().unwrap_or(raw);
         let decoded = match one(input, &layer.to_ascii_lowercase(), limits, most) {
-            // It was declared and not done.
+            // The server declared an encoding and sent plain text.
             Err(error) if error.kind() == Kind::Encoding && is_text(input) => {
                 within(input, limits)?;
                 Some(input.to_vec())
@@ -102,11 +101,11 @@ pub(crate) fn decode_up_to(
     Ok(Some(raw.to_vec()))
 }
 
-/// Whether a gzip stream ends with the trailer of what it holds (RFC 1952, section 2.3.1).
+/// Returns whether a gzip stream is complete, with a valid trailer (RFC 1952, section 2.3.1).
 pub(crate) fn is_complete_gzip(raw: &[u8]) -> bool {
     let mut decoder = MultiGzDecoder::new(raw);
     let mut piece = [0; 16 * 1024];
-    // The whole was decoded within its limits before.
+    // Bounded: the body was already decoded within the limits.
     loop {
         match decoder.read(&mut piece) {
             Ok(0) => return true,
@@ -116,7 +115,7 @@ pub(crate) fn is_complete_gzip(raw: &[u8]) -> bool {
     }
 }
 
-/// Whether a body is plain text: no byte of its beginning is a control character but white space.
+/// Returns whether the beginning of a body has no control characters except white space.
 fn is_text(body: &[u8]) -> bool {
     let control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
     !body.is_empty() && !body.iter().take(LOOKED_AT).any(control)
@@ -233,7 +232,7 @@ mod tests {
         // A cut stream gives its beginning, or nothing.
         let cut = decode(&gz[..gz.len() - 9], "gzip", &limits).unwrap_or_default();
         assert!(TEXT.starts_with(&cut));
-        // What is declared and not done, and what is no encoding.
+        // Encodings that were not applied, and unknown names.
         for name in ["gzip", "deflate", "br", "zstd", "gzip, deflate", "UTF-8", "text/html", "foo"]
         {
             assert_eq!(decode(TEXT, name, &limits).unwrap(), TEXT, "{name}");
@@ -255,7 +254,7 @@ mod tests {
         );
         let bomb = zstd::encode_all(&vec![0; 20 << 20][..], 19).unwrap();
         assert_eq!(decode(&bomb, "zstd", &limits).unwrap_err().kind(), Kind::Bomb);
-        // A window of 2 GiB would be memory that nobody has asked for.
+        // A window of 128 MiB.
         let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
         encoder.window_log(27).unwrap();
         encoder.include_contentsize(false).unwrap();

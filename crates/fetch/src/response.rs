@@ -47,8 +47,7 @@ pub struct Response {
     pub body: Bytes,
     /// Whether there was no body at all.
     pub bodiless: bool,
-    /// Whether the connection ended before the body did, which came whole by its own account: to its `</html>`, or to
-    /// its gzip trailer.
+    /// Whether the connection was closed early although the content is complete: it ends with `</html>` or a gzip trailer.
     pub ended_early: bool,
     /// Who answered.
     pub peer: Option<SocketAddr>,
@@ -95,7 +94,7 @@ impl Response {
         std::str::from_utf8(value).ok()
     }
 
-    /// The content type that all headers of this name declare together; see [`content_type`].
+    /// Returns the content type that all headers of this name declare together; see [`content_type`].
     pub fn content_type(&self) -> Option<String> {
         let named = self.headers.iter().filter(|(name, _)| name == "content-type");
         content_type(named.map(|(_, value)| value.as_slice()))
@@ -113,7 +112,7 @@ impl Response {
             return None;
         }
         let (_, value) = self.headers.iter().find(|(name, _)| name == "location")?;
-        // Bytes that are no UTF-8 are Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
+        // Read invalid UTF-8 as Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
         let latin = || value.iter().map(|&byte| char::from(byte)).collect::<String>();
         let text = std::str::from_utf8(value).map_or_else(|_| latin(), str::to_owned);
         self.url.join(text.trim()).ok()

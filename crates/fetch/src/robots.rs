@@ -167,8 +167,8 @@ impl Robots {
     }
 }
 
-/// Key and value of a line. A colon that is missing is forgiven where two words are all there is, and so are the common
-/// misspellings of keys, as Google's parser does.
+/// Returns key and value of a line. Accepts a missing colon between two words, and common misspellings of keys, as Google's
+/// parser does.
 fn key_and_value(line: &str) -> Option<(String, &str)> {
     let (key, value) = match line.split_once(':') {
         Some(both) => both,
@@ -188,7 +188,7 @@ fn key_and_value(line: &str) -> Option<(String, &str)> {
     Some((known.to_owned(), value.trim()))
 }
 
-/// Products of browsers, which a crawler's User-Agent may name too.
+/// Product names of browsers, which crawlers also send.
 const BROWSERS: [&str; 11] = [
     "mozilla",
     "applewebkit",
@@ -203,8 +203,8 @@ const BROWSERS: [&str; 11] = [
     "like",
 ];
 
-/// Returns the name by which a User-Agent is addressed in robots.txt, in lower case: the last product that no browser
-/// uses, those in comments included. `FooBot` of `Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example)`.
+/// Returns the robots.txt token of a User-Agent, in lower case: its last product name, comments included, that is not a
+/// browser's. Example: `foobot` for `Mozilla/5.0 (compatible; FooBot/1.0; +http://a.example)`.
 pub fn robots_token(user_agent: &str) -> String {
     let words = user_agent.split(|c: char| c.is_whitespace() || "();,".contains(c));
     let products = words.filter(|word| !word.is_empty() && !word.contains("://"));
@@ -216,7 +216,7 @@ pub fn robots_token(user_agent: &str) -> String {
         (valid && !BROWSERS.contains(&name.as_str())).then_some((name, versioned))
     };
     let names: Vec<(String, bool)> = products.filter_map(name).collect();
-    // Words of a comment such as "Linux" are no products: those have a version.
+    // Prefer names with a version: words of a comment such as "Linux" have none.
     let versioned = names.iter().rfind(|(_, versioned)| *versioned);
     versioned.or_else(|| names.first()).map(|(name, _)| name.clone()).unwrap_or_default()
 }
@@ -269,15 +269,12 @@ fn whole_lines(body: &[u8], most: usize) -> &[u8] {
     text.get(..end).unwrap_or(text)
 }
 
-/// The name before the version: `FooBot/1.2` is `foobot`, and so is `FooBot2`, as RFC 9309, 2.2.1 has
-/// no digits in it. A name that begins with one is taken as it is.
+/// Returns the product name before the version, in lower case: `foobot2` for `FooBot2/1.2`. Digits belong to the name,
+/// although RFC 9309, 2.2.1 has none: `FooBot2` and `FooBot` are two crawlers.
 fn product_token(value: &str) -> String {
-    let no_letter = |c: char| !(c.is_ascii_alphabetic() || c == '-' || c == '_');
-    let end = match value.find(no_letter) {
-        Some(0) => value.find(|c: char| c == '/' || c.is_whitespace()),
-        end => end,
-    };
-    value.get(..end.unwrap_or(value.len())).unwrap_or_default().to_ascii_lowercase()
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let end = value.find(|c| !is_name(c)).unwrap_or(value.len());
+    value.get(..end).unwrap_or_default().to_ascii_lowercase()
 }
 
 /// A path made comparable. RFC 9309, 2.2.3: its own `*` and `$` are what a pattern writes as `%2A`
@@ -315,8 +312,8 @@ fn normal(path: &str) -> String {
                 continue;
             }
         }
-        // Characters that are encoded in a URL on its way (WHATWG URL, path and query percent-encode sets) and that
-        // people write as they are.
+        // The URL parser encodes these characters (WHATWG URL, path and query percent-encode sets); people write them
+        // unencoded in robots.txt.
         if byte.is_ascii_graphic() && !b"\"'<>\\^`{|}".contains(&byte) {
             out.push(char::from(byte));
         } else {

@@ -39,7 +39,7 @@ pub struct Page<'a> {
     pub bytes: u64,
     /// Whether it names itself as its canonical address.
     pub canonical: bool,
-    /// What else the caller stores, in its own words. An index of before drops it.
+    /// Further data of the caller. An index of an earlier version does not store it.
     pub meta: &'a str,
 }
 
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_of_before_takes_pages_and_drops_what_it_has_no_field_for() {
+    fn an_index_of_an_earlier_version_takes_pages_without_further_data() {
         for (former, stored) in [(true, ""), (false, "{\"page_type\":\"article\"}")] {
             let folder = tempfile::tempdir().unwrap();
             if former {

@@ -18,16 +18,16 @@ pub(crate) struct Fields {
     pub(crate) stored_at: Field,
     pub(crate) bytes: Field,
     pub(crate) canonical: Field,
-    /// An index of before has none.
+    /// `None` in an index of an earlier version.
     pub(crate) meta: Option<Field>,
 }
 
-/// The schema of new indexes, and the one of before.
+/// Returns the current schema and the previous one.
 pub(crate) fn schemas() -> [(Schema, Fields); 2] {
     [true, false].map(schema)
 }
 
-/// The fields of an index, if it has one of the schemas.
+/// Returns the fields of an index if its schema is known.
 pub(crate) fn fields_of(index: &tantivy::Index) -> Option<Fields> {
     let stored = index.schema();
     schemas().into_iter().find_map(|(schema, fields)| (schema == stored).then_some(fields))

@@ -44,7 +44,7 @@ pub struct StoredPage {
     pub bytes: u64,
     /// Whether it names itself as its canonical address.
     pub canonical: bool,
-    /// What else the caller stored; empty in an index of before.
+    /// Further data of the caller; empty in an index of an earlier version.
     pub meta: String,
 }
 

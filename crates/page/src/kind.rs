@@ -45,12 +45,12 @@ impl Kind {
         }
     }
 
-    /// Whether the body of a response of this content type may be a page.
+    /// Returns whether a response with this content type may be a page.
     pub fn may_be(content_type: &str) -> bool {
         let essence = content_type.split([';', ',']).next().unwrap_or_default().trim();
         let xml =
             ["application/xml", "text/xml"].iter().any(|xml| essence.eq_ignore_ascii_case(xml));
-        // Without a type the bytes say what it is.
+        // Without a type the content decides.
         essence.is_empty() || xml || Self::of(Some(essence), b"").is_some() || essence == "*/*"
     }
 
@@ -63,10 +63,10 @@ impl Kind {
     }
 }
 
-/// Bytes of an XML document in which its root is looked for.
+/// Number of bytes of an XML document that are searched for its root element.
 const PROLOG: usize = 4096;
 
-/// Whether an XML document has an XHTML root: `<html`, whatever its prefix.
+/// Returns whether the root element of an XML document is `html`, with any prefix.
 fn is_xhtml(body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(body.get(..PROLOG.min(body.len())).unwrap_or_default());
     let mut rest = &*text;

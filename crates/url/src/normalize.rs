@@ -18,8 +18,8 @@ pub struct UrlLimits {
     pub max_parameters: usize,
     /// How often one segment may stand in the path. Default 3.
     pub max_repeated_segment: usize,
-    /// Years that dates in a URL may be in, for a calendar leads on for ever: up to the last one. What is before the
-    /// first one is taken too: archives reach back. Default 1990 to 2035, or to five years from now once that is later.
+    /// Years of dates in URLs. Dates after the last year are traps, because calendars have no end; dates before the first
+    /// year are accepted, because archives reach back. Default 1990 to 2035, later to five years from now.
     pub years: RangeInclusive<u32>,
     /// Order the parameters of a query, for servers that do not mind. Default off.
     pub sort_query: bool,
@@ -180,7 +180,7 @@ fn plain_part(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Segments of a path that are a calendar's, whole.
+/// Path segments of calendars.
 const CALENDAR: [&str; 20] = [
     "agenda",
     "archive",
@@ -206,9 +206,8 @@ const CALENDAR: [&str; 20] = [
 /// Four digits from here on are no year.
 const NO_YEAR: u32 = 3000;
 
-/// Whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) is after the last
-/// year: the next month of a calendar has a page of its own for ever. What is past is an archive. Two numbers
-/// alone are no date: `/thread/4711/2` is the second page of a thread.
+/// Returns whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) is after the last year.
+/// Two numbers alone are not a date: `/thread/4711/2` is the second page of a thread.
 fn has_far_date(url: &Url, years: &RangeInclusive<u32>) -> bool {
     let number = |text: &str, max: usize| {
         let digits = (1..=max).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());

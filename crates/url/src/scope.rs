@@ -93,13 +93,13 @@ impl Scope {
     }
 }
 
-/// A host, with a port that is not its scheme's own: http and https of a host are one scope.
+/// Returns the host and its non-default port: http and https of a host are one scope.
 fn scope_host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// A URL from its host on, without the scheme's own port.
+/// Returns a URL without its scheme and its default port.
 fn without_scheme(url: &Url) -> String {
     format!("{}{}", scope_host(url), &url[Position::BeforePath..])
 }

@@ -32,7 +32,7 @@ impl Knowledge for Writer {
         if pages < MIN_HOST_PAGES && !self.url_rules.has_rules(url) {
             return Ok(false);
         }
-        // A link that is met again is no other URL.
+        // Count each URL once, however often it is linked.
         if self.frontier.knows(url.as_str())? {
             return Ok(false);
         }
@@ -103,7 +103,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Learns from a page which parts of URLs matter.
+    /// Adds a page as evidence about the URLs of its site.
     pub(crate) fn learn_urls(&mut self, url: &Url, outcome: &Outcome) -> Result<()> {
         let alike = matches!(outcome, Outcome::Duplicate(_) | Outcome::Better(_));
         self.patterns.saw(url, alike);
@@ -122,14 +122,14 @@ impl Writer {
                     self.url_rules.saw_duplicate(&*self.frontier, url, (&other, id))?;
                 }
             }
-            // At a second look a page may have changed since its copies were left out.
+            // In a recrawl a page may have changed since its copies were excluded.
             None if self.committer.look.on => {}
             None => {
                 let store = self.committer.store();
                 let is_page = |url: &str| {
                     let id = store.id_of(url.as_bytes()).ok().flatten();
                     let record = id.and_then(|id| store.record(id).ok().flatten());
-                    // A redirect has no words.
+                    // Records of redirects have no tokens.
                     record.is_some_and(|record| record.tokens > 0)
                 };
                 if self.url_rules.saw_kept(&*self.frontier, url, is_page)? {
@@ -141,12 +141,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Queues again what was queued and left out by rules that were given up. Returns whether there was anything.
+    /// Queues URLs again that removed rules had excluded from the queue. Returns whether there were any.
     pub(crate) fn take_back_left_out(&mut self) -> Result<bool> {
         if self.given_up_rules.is_empty() {
             return Ok(false);
         }
-        // Notes of this run can be read back once they are committed.
+        // Only committed notes can be listed.
         self.committer.commit(false)?;
         let mut any = false;
         for site in std::mem::take(&mut self.given_up_rules) {
@@ -158,7 +158,7 @@ impl Writer {
         Ok(any)
     }
 
-    /// One line a site and part by which URLs were left out in this run.
+    /// Logs one line for each rule that excluded URLs in this run.
     pub(crate) fn log_left_out(&mut self) -> Result<()> {
         for left_out in self.url_rules.left_out().into_iter().chain(self.patterns.left_out()) {
             let url = left_out.example.as_str();

@@ -15,7 +15,7 @@ use crate::sitemap_way::Way;
 use crate::writer::Writer;
 use hapax_data::Skipped;
 
-/// The reasons that may have passed when a recrawl requests everything again.
+/// Returns the reasons that a recrawl considers temporary.
 fn by_recrawl() -> Vec<SkipReason> {
     SkipReason::ALL.into_iter().filter(|reason| reason.again() == Again::Recrawl).collect()
 }
@@ -39,7 +39,7 @@ impl Writer {
         self.save_summary()
     }
 
-    /// Whether a seed was requested or refused before, and its page is not used.
+    /// Returns whether an earlier run failed to fetch a seed.
     fn has_failed(&self, seed: &Url) -> Result<bool> {
         let url = seed.as_str();
         if self.committer.forgotten(seed, &host_key(seed)) {
@@ -61,7 +61,7 @@ impl Writer {
         }
     }
 
-    /// Queues what earlier runs refused by other rules, and for the reasons in `retry`.
+    /// Queues URLs again that earlier runs skipped by other rules, or for a reason in `retry`.
     pub(crate) fn reconsider(&mut self, rules: &RulesIdentity, retry: &[SkipReason]) -> Result<()> {
         let now = rules.to_text();
         let before = std::mem::replace(&mut self.committer.run.rules, now.clone());
@@ -79,7 +79,7 @@ impl Writer {
         self.committer.commit(false)
     }
 
-    /// Queues what was refused for one of these reasons, as far as the rules admit it now.
+    /// Queues URLs again that were skipped for these reasons, if the rules admit them now.
     fn take_in(&mut self, reasons: &[SkipReason]) -> Result<()> {
         if reasons.is_empty() {
             return Ok(());

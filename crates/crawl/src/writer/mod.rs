@@ -69,7 +69,7 @@ pub(crate) struct Writer {
     pub(crate) told: Instant,
 }
 
-/// What is known at the end of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     /// Time spent on the data directory.

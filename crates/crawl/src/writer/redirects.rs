@@ -70,7 +70,7 @@ impl Writer {
         // What a seed names as its own address has its depth too, as has every known page on a second look.
         let from_seed = from.kind == EntryKind::Page && self.seeds.contains(&from.url);
         if from_seed && leads_away(&from.url, target) {
-            // A parked name, perhaps, or a site that was sold.
+            // Probably a parked domain, or a site that was sold.
             if let Ok(url) = normalize(target, &self.rules.limits) {
                 tracing::warn!(
                     "the seed {} leads to another site: of it only {url} is fetched; make that address a seed to crawl it",
@@ -100,7 +100,7 @@ impl Writer {
         }
         let depth = from.depth;
         match self.admit(target, depth)? {
-            // A session's name is put into a URL by a redirect: it leads to the page all the same.
+            // Servers add session ids by redirects. The page is behind the redirect, so URL rules do not apply.
             Admission::Admitted(url) | Admission::Repeats(url) => {
                 if self.frontier.push(Entry { hops, ..Entry::page(url.clone(), depth) })? {
                     return Ok(true);
@@ -119,8 +119,8 @@ impl Writer {
     }
 }
 
-/// Whether a redirect leads to the site of somebody else: another registrable domain. Of address literals and names
-/// without a domain nobody knows.
+/// Returns whether a redirect leads to another registrable domain. Address literals and names without a domain count as the
+/// same site.
 fn leads_away(from: &Url, to: &Url) -> bool {
     let is_name = |url: &Url| {
         let site = registrable_site(url);

@@ -1,19 +1,21 @@
-//! Counts pairs of site and line, in bounded memory: pairs are spread over temporary files by the hash of the line, and
-//! each file is sorted by itself.
+//! Counts pairs of site and line in bounded memory: partitions the pairs into temporary files by the hash of the line, and
+//! sorts one partition at a time.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use crate::error::{Context, Result};
 
-/// Into how many parts pairs are spread.
+/// Number of partitions.
 const PARTS: usize = 64;
-/// Pairs of a part that wait in memory before they are written: 256 KiB.
+/// Pairs of a partition that are buffered in memory: 256 KiB.
 const WAITING: usize = 16_384;
 /// Bytes of a pair.
 const PAIR: usize = 16;
-/// What an error is about.
-const FILES: &str = "temporary files for the lines that sites repeat";
+/// Returns the context of I/O errors.
+fn files() -> String {
+    format!("temporary files of the export in {} (TMPDIR)", std::env::temp_dir().display())
+}
 
 #[derive(Debug)]
 pub(super) struct Counter {
@@ -60,19 +62,19 @@ impl Part {
     fn write(&mut self) -> Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile().context(FILES)?),
+            none => none.insert(tempfile::tempfile().with_context(files)?),
         };
         let bytes = self.waiting.iter().flat_map(|(site, line)| [*site, *line]);
         let bytes: Vec<u8> = bytes.flat_map(u64::to_le_bytes).collect();
         self.waiting.clear();
-        file.write_all(&bytes).context(FILES)
+        file.write_all(&bytes).with_context(files)
     }
 
     fn read(mut self) -> Result<Vec<(u64, u64)>> {
         let Some(file) = &mut self.file else { return Ok(self.waiting) };
         let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(0)).context(FILES)?;
-        file.read_to_end(&mut bytes).context(FILES)?;
+        file.seek(SeekFrom::Start(0)).with_context(files)?;
+        file.read_to_end(&mut bytes).with_context(files)?;
         let (pairs, _) = bytes.as_chunks::<PAIR>();
         self.waiting.extend(pairs.iter().map(|pair| {
             let both = u128::from_le_bytes(*pair);

@@ -1,9 +1,9 @@
-//! Lines that a site repeats: notices, teasers, "follow us". They belong to the site and not to the page.
+//! Site boilerplate: lines that a site repeats, such as notices, teasers and "follow us".
 //!
-//! A line is repeated if it is in the text of at least [`MIN_PAGES`] kept pages of one registrable domain. Only kept pages
-//! are counted, so a page and its near-duplicates count once. The result does not depend on the order of pages.
+//! A line is repeated if at least [`MIN_PAGES`] kept pages of one registrable domain contain it. Only kept pages are counted, so
+//! a page and its near-duplicates count once. The result does not depend on the order of pages.
 //!
-//! What is removed is the boilerplate that one page alone cannot show. The fingerprint of a page knows nothing of it.
+//! One page alone cannot show which of its lines are boilerplate of this kind. Fingerprints are not affected.
 
 mod count;
 
@@ -16,16 +16,17 @@ use xxhash_rust::xxh3::xxh3_64;
 use self::count::Counter;
 use crate::error::Result;
 
-/// Pages of a site that a line is on before it counts as the site's.
+/// Number of pages of a site from which on a line is boilerplate.
 const MIN_PAGES: u32 = 3;
-/// Repeated lines that are remembered of a site, the most frequent first: 128 KiB.
+/// Maximum number of repeated lines of a site, the most frequent first: 128 KiB.
 const MAX_LINES_PER_SITE: usize = 8_192;
-/// Words of a run of repeated lines in the middle of a text that is removed. Headings that a manual repeats are shorter.
+/// Minimum number of words of a run of repeated lines that is removed from the middle of a text. Repeated headings of a
+/// manual are shorter.
 const MIN_RUN_WORDS: usize = 8;
-/// If less than this share of a text would remain, nothing is removed from it.
+/// A text of which a smaller share would remain is not changed.
 const MIN_REST: f64 = 0.3;
 
-/// Collects the lines of all pages.
+/// Counts the lines of all pages.
 #[derive(Debug, Default)]
 pub struct SiteLinesBuilder {
     counter: Counter,
@@ -43,7 +44,7 @@ pub struct SiteLines {
 pub struct Cleaned {
     /// The lines that remain.
     pub text: String,
-    /// How many lines were removed.
+    /// Number of removed lines.
     pub removed: usize,
 }
 
@@ -86,8 +87,8 @@ impl SiteLinesBuilder {
 }
 
 impl SiteLines {
-    /// Removes the lines of its site from the text of a page: runs of them at the beginning or the end, and runs of eight
-    /// words and more in between. The title stays, and so does a text of which little else would remain.
+    /// Removes the repeated lines of its site from the text of a page: runs at the beginning or the end, and runs of eight
+    /// words or more in between. Keeps the title. Returns the whole text if less than 30 % of it would remain.
     ///
     /// # Complexity
     /// Linear in the text.
@@ -144,7 +145,7 @@ fn line_hash(line: &str) -> Option<u64> {
     (!normal.is_empty()).then(|| xxh3_64(normal.as_bytes()))
 }
 
-/// Words of a line; of scripts without spaces each character is one.
+/// Returns the number of words. In scripts without spaces each character is a word.
 fn words(line: &str) -> usize {
     let spaceless = |c: &char| matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{3040}'..='\u{9fff}');
     line.split_whitespace().count() + line.chars().filter(spaceless).count()

@@ -96,7 +96,7 @@ fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
     let html = "<link rel=canonical href='/?q=中'><a href='/标签?q=中文&x=é#中'>x</a>";
     for (charset, query, canonical) in [
         ("utf-8", "q=%E4%B8%AD%E6%96%87&x=%C3%A9", "q=%E4%B8%AD"),
-        // What the charset lacks becomes a reference.
+        // A character that the charset lacks becomes a character reference.
         ("gbk", "q=%D6%D0%CE%C4&x=%A8%A6", "q=%D6%D0"),
         ("big5", "q=%A4%A4%A4%E5&x=%26%23233%3B", "q=%A4%A4"),
     ] {

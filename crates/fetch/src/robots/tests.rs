@@ -148,7 +148,9 @@ fn an_agent_with_digits_finds_its_own_group() {
         ("my2bot", "my2bot", true),
         ("My2Bot/3.1", "my2bot", true),
         ("my2bot", "My2Bot/3.1", true),
-        ("hapax2", "hapax", true),
+        ("hapax2", "hapax", false),
+        ("hapax2", "hapax2/1.0", true),
+        ("hapax", "hapax2/1.0", false),
         ("360spider", "360Spider/1", true),
         ("80legs", "360spider", false),
         ("", "", false),
@@ -249,5 +251,16 @@ fn the_token_of_an_agent_is_its_last_product_that_no_browser_uses() {
         ("Mozilla/5.0", ""),
     ] {
         assert_eq!(robots_token(agent), token, "{agent}");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_user_agent_has_a_token_that_robots_txt_can_name(agent: String) {
+        let token = robots_token(&agent);
+        proptest::prop_assert!(token.bytes().all(|b| !b.is_ascii_uppercase() && !b.is_ascii_whitespace()));
+        let robots = Robots::parse(format!("User-agent: {token}\nDisallow: /").as_bytes(), &token);
+        let is_named = !robots.allows(&Url::parse("http://a.example/x").unwrap()).0;
+        proptest::prop_assert_eq!(is_named, !token.is_empty(), "{}", token);
     }
 }

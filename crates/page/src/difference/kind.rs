@@ -253,11 +253,11 @@ fn is_time(word: &str) -> bool {
     TIME.contains(&word) || TIME_ELSEWHERE.contains(&word)
 }
 
-/// Part of a date or a time: a small number or a year, also with its unit (`12h`, `3pm`, `1st`). Time stamps put a `t`
-/// between such parts: `05t08`, and `t14`.
+/// Returns whether a word is a part of a date or a time: a small number or a year, also with its unit (`12h`, `3pm`, `1st`),
+/// or several of these with a `t` before them (`05t08`, `t14`).
 ///
 /// # Complexity
-/// Linear in the word: it comes from the web.
+/// Linear in the word.
 fn is_of_date(mut word: &str) -> bool {
     loop {
         word = word.trim_start_matches('t');
@@ -342,7 +342,7 @@ mod tests {
         of_line(text.split(' '))
     }
 
-    /// By the definition: it takes twice as long for each letter.
+    /// The recursive definition, with exponential run time.
     fn slow_is_of_date(word: &str) -> bool {
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         let (number, unit) = word.split_at(digits);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_very_many_letters_is_read_once() {
+    fn a_long_word_takes_linear_time() {
         for part in ["t", "1t", "t1", "tt1"] {
             is_of_date(&part.repeat(100_000));
         }

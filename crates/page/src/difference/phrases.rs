@@ -1,4 +1,4 @@
-//! A difference for a person: what kinds of things differ, with examples, and the same in words.
+//! Summaries of a difference, by kind and with examples, as data and as phrases.
 
 use super::{Difference, Part, PartKind, Words};
 
@@ -7,18 +7,18 @@ const QUOTED: usize = 3;
 /// Words of a part that are quoted.
 const MAX_QUOTED: usize = 8;
 
-/// What differs, of one kind.
+/// The differences of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The kind.
     pub kind: SummaryKind,
-    /// How many words differ; of a substitution, in how many places.
+    /// Number of words; of a substitution, number of places.
     pub words: usize,
     /// At most three examples, quoted.
     pub example: String,
 }
 
-/// Kinds of things that differ, most telling first.
+/// Kinds of differences, most significant first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum SummaryKind {
@@ -28,7 +28,7 @@ pub enum SummaryKind {
     Substitution,
     /// Numbers.
     Number,
-    /// Words that stand in place of others.
+    /// Replaced words.
     Words,
     /// Lines that only the second text has.
     OnlySecond,
@@ -63,7 +63,7 @@ impl SummaryKind {
 }
 
 impl Summary {
-    /// Returns it in words. `names` are those of the two texts in a sentence.
+    /// Returns the summary as a phrase. `names` are the names of the two texts.
     pub fn phrase(&self, names: [&str; 2]) -> String {
         let what = match self.kind {
             SummaryKind::Name => return format!("other name: {}", self.example),
@@ -85,7 +85,7 @@ impl Summary {
     }
 }
 
-/// Returns what differs, one for each kind and for each of three substitutions; most telling first.
+/// Returns a summary for each kind, and one for each of the three most frequent substitutions; most significant first.
 pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<Summary> {
     let mut all = Vec::new();
     for one in difference.substitutions(first, second).iter().take(QUOTED) {
@@ -116,8 +116,7 @@ pub fn summaries(difference: &Difference, [first, second]: [&Words; 2]) -> Vec<S
     all
 }
 
-/// Returns what differs in words, a line for each kind; most telling first. `names` are those of the two texts in a
-/// sentence.
+/// Returns the summaries as phrases. `names` are the names of the two texts in a phrase.
 pub fn phrases(difference: &Difference, texts: [&Words; 2], names: [&str; 2]) -> Vec<String> {
     let summaries = summaries(difference, texts);
     if summaries.is_empty() {
