@@ -341,3 +341,39 @@ fn a_wrong_rule_is_found_out_by_links_that_are_met_after_it_was_learnt() {
     // The front page, four lists, one of the sold items, and eighty of the others.
     assert_eq!(kept.len(), 1 + 4 + 1 + 80, "{kept:?}");
 }
+
+#[test]
+fn a_redirect_to_another_session_contradicts_no_rule() {
+    let server = Server::answering(
+        Arc::new(|path, _| {
+            let at = path_of(path);
+            let number = match at {
+                "/robots.txt" => return plain(""),
+                "/" => 0,
+                _ => match at.strip_prefix('/').and_then(number) {
+                    Some(number) => number,
+                    None => return missing(),
+                },
+            };
+            // Every other session is an old one, and leads to a new one.
+            let is_old = path.ends_with(|c: char| c.is_ascii_digit() && c < '8');
+            if at != "/" && is_old {
+                return crate::support::redirect(&format!("{at}?sid={}f", fresh()));
+            }
+            // Pages are found one after another, most of them after the rule was learnt.
+            let known = (number + 3).min(PAGES);
+            let links: String = (0..known)
+                .flat_map(|to| ["0", "f"].map(|end| (to, end)))
+                .map(|(to, end)| format!("<li><a href=/p{to}?sid={}{end}>Page {to}</a>", fresh()))
+                .collect();
+            html(format!(
+                "<title>Page {number}</title><h1>Page {number}</h1><p>{}</p>{links}",
+                prose(number + 1, 12)
+            ))
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let output = bench.crawl(&[server.url("/")], &["--max-pages", "1000", "--concurrency", "1"]);
+    ended("other sessions", &bench, &server, &output);
+}
