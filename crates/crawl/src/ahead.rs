@@ -19,6 +19,7 @@ impl Ahead {
     /// Compares a page with what is stored now, and compresses its text.
     pub(crate) fn compare(&self, page: &mut PageWork) {
         page.pack_text();
+        page.compared.prepare();
         let key = page.key.as_deref().unwrap_or(page.url.as_str()).to_owned();
         let document = page.stored(key.as_bytes());
         let mut comparison = Comparison::new(&self.texts, &page.compared, Findings::new());

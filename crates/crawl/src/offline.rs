@@ -205,6 +205,7 @@ impl Offline {
                 if let Outcome::Known = self.committer.page(&mut page)? {
                     self.counts.known += 1;
                 }
+                self.readers.drop_page(page);
                 self.committer.count_in_group();
                 self.counts.decided += 1;
                 if self.committer.maybe_commit()? {
@@ -391,7 +392,13 @@ impl StoredDocument {
     }
 }
 
-type Job = (StoredPage, Sender<Result<PageWork, Unread>>);
+/// Work for a reader.
+#[derive(Debug)]
+enum Job {
+    Read(StoredPage, Sender<Result<PageWork, Unread>>),
+    /// Frees the memory of a page with thousands of links, which takes longer than some verdicts.
+    Drop(Box<PageWork>),
+}
 
 /// A page for a worker: URL, size, and where to send the result.
 #[derive(Debug)]
@@ -423,7 +430,14 @@ impl Readers {
             let ahead = ahead.clone();
             let work = move || {
                 let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                while let Ok((page, result)) = next() {
+                while let Ok(job) = next() {
+                    let (page, result) = match job {
+                        Job::Read(page, result) => (page, result),
+                        Job::Drop(page) => {
+                            drop(page);
+                            continue;
+                        }
+                    };
                     let mut read = read(page, &limits, recipe, &large);
                     if let Ok(page) = &mut read {
                         page.pack(Option::as_ref(&packer));
@@ -450,7 +464,14 @@ impl Readers {
         self.bytes += bytes;
         if let Some(jobs) = &self.jobs {
             // Without a thread the result never comes, which is told as a page that cannot be read.
-            let _ = jobs.send((page, result));
+            let _ = jobs.send(Job::Read(page, result));
+        }
+    }
+
+    /// Drops a page on a worker.
+    fn drop_page(&self, page: PageWork) {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(Job::Drop(Box::new(page)));
         }
     }
 

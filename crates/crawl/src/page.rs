@@ -96,7 +96,7 @@ impl PageWork {
     pub(crate) fn pack(&mut self, packer: Option<&Packer>) {
         if let Some(packer) = packer.filter(|_| !self.document.robots.noindex) {
             // Without it the archive does so itself, and says what is wrong.
-            self.packed = packer.pack(&self.response).ok();
+            self.packed = packer.pack(&self.response, self.time).ok();
         }
     }
 

@@ -32,6 +32,20 @@ impl Part {
         self.deflated.len()
     }
 
+    /// Few bytes without compression, as one stored block (RFC 1951, section 3.2.4): for a writer who has no time.
+    pub(crate) fn stored(bytes: &[u8]) -> Self {
+        let mut part = Self { deflated: Vec::new(), checksum: Hasher::new(), length: bytes.len() };
+        for block in bytes.chunks(usize::from(u16::MAX)) {
+            let length = block.len() as u16;
+            part.deflated.push(0);
+            part.deflated.extend(length.to_le_bytes());
+            part.deflated.extend((!length).to_le_bytes());
+            part.deflated.extend(block);
+        }
+        part.checksum.update(bytes);
+        part
+    }
+
     /// Size before compression, in bytes.
     pub(crate) const fn length(&self) -> usize {
         self.length
@@ -138,7 +152,10 @@ mod tests {
                 let texts: Vec<Vec<u8>> = member.iter().map(|runs| bytes(runs)).collect();
                 let parts: Vec<Part> = texts.iter().zip((0..2).cycle()).map(|(text, which)| {
                     let (one, other) = text.split_at(text.len() / 2);
-                    deflaters[which].part(&[one, other]).unwrap()
+                    match text.len() % 3 {
+                        0 => Part::stored(text),
+                        _ => deflaters[which].part(&[one, other]).unwrap(),
+                    }
                 }).collect();
                 let mut made = Vec::new();
                 put_member(parts.iter(), &mut made);

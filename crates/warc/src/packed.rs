@@ -2,11 +2,13 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use hapax_fetch::Response;
 
 use crate::member::{Deflater, Part};
 use crate::payload_digest;
+use crate::writer::known_fields;
 
 /// Compresses responses on any number of threads.
 ///
@@ -22,6 +24,8 @@ pub struct Packer {
 /// archive.
 #[derive(Clone, Debug)]
 pub struct Packed {
+    /// The fields of a response record that are known before it is written: see [`known_fields`].
+    pub(crate) fields: Part,
     /// Head and body.
     pub(crate) whole: Block,
     /// The head alone.
@@ -44,7 +48,11 @@ impl Block {
 }
 
 impl Packed {
-    pub(crate) fn of(deflater: &mut Deflater, response: &Response) -> io::Result<Self> {
+    pub(crate) fn of(
+        deflater: &mut Deflater,
+        response: &Response,
+        time: SystemTime,
+    ) -> io::Result<Self> {
         let mut block = response.head();
         let head = Block::of(deflater, &block)?;
         block.extend_from_slice(&response.raw);
@@ -53,13 +61,16 @@ impl Packed {
             [] => None,
             request => Some(Block::of(deflater, request)?),
         };
-        Ok(Self { whole, head, payload_digest: payload_digest(&response.raw), request })
+        let payload_digest = payload_digest(&response.raw);
+        let fields = known_fields(response, time, &whole, Some(&payload_digest));
+        let fields = deflater.part(&[&fields.before(whole.part.length())])?;
+        Ok(Self { fields, whole, head, payload_digest, request })
     }
 
     /// Memory that it holds, in bytes.
     pub fn size(&self) -> usize {
         let request = self.request.as_ref().map_or(0, |block| block.part.size());
-        self.whole.part.size() + self.head.part.size() + request
+        self.fields.size() + self.whole.part.size() + self.head.part.size() + request
     }
 }
 
@@ -69,15 +80,15 @@ impl Packer {
         Self { level, idle: Mutex::default() }
     }
 
-    /// Compresses a response.
+    /// Compresses a response that was fetched at `time`.
     ///
     /// # Errors
     /// If deflate fails, which it does not on bytes in memory.
-    pub fn pack(&self, response: &Response) -> io::Result<Packed> {
+    pub fn pack(&self, response: &Response, time: SystemTime) -> io::Result<Packed> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
         let mut deflater = waiting.unwrap_or_else(|| Deflater::new(self.level));
-        let packed = Packed::of(&mut deflater, response);
+        let packed = Packed::of(&mut deflater, response, time);
         idle().push(deflater);
         packed
     }

@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use crate::location::{Location, name};
 use crate::member::{Deflater, Part, put_member};
 use crate::packed::{Block, Packed};
+use crate::payload_digest;
 use crate::reader::payload_digest_at;
 use crate::time::format_time;
 use hapax_fetch::{Response, one_line};
@@ -21,16 +22,40 @@ const CONFORMS_TO: &str =
 
 /// Named fields, one a line: no name or value can begin another line.
 #[derive(Debug, Default)]
-struct Head(Vec<u8>);
+pub(crate) struct Head(Vec<u8>);
+
+/// The fields of a record that are known before it is written: all but type, id and the record that it refers to.
+pub(crate) fn known_fields(
+    response: &Response,
+    time: SystemTime,
+    block: &Block,
+    payload_digest: Option<&str>,
+) -> Head {
+    let mut head = Head::default();
+    head.field("WARC-Date", &format_time(time));
+    head.field("WARC-Target-URI", response.url.as_str());
+    head.field("Content-Type", "application/http;msgtype=response");
+    head.field("WARC-Block-Digest", &block.digest);
+    if let Some(digest) = payload_digest {
+        head.field("WARC-Payload-Digest", digest);
+    }
+    if let Some(peer) = response.peer {
+        head.field("WARC-IP-Address", &peer.ip().to_string());
+    }
+    head
+}
 
 impl Head {
     /// How the head of every record begins.
-    fn of(warc_type: &str, id: &str, time: SystemTime) -> Self {
+    fn of(warc_type: &str, id: &str) -> Self {
         let mut head = Self(b"WARC/1.1\r\n".to_vec());
         head.field("WARC-Type", warc_type);
         head.field("WARC-Record-ID", id);
-        head.field("WARC-Date", &format_time(time));
         head
+    }
+
+    fn extend(&mut self, other: &Self) {
+        self.0.extend(&other.0);
     }
 
     fn field(&mut self, name: &str, value: &str) {
@@ -41,7 +66,7 @@ impl Head {
     }
 
     /// The whole head of a record whose block has this length.
-    fn before(mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn before(mut self, length: usize) -> Vec<u8> {
         self.field("Content-Length", &length.to_string());
         self.0.extend(b"\r\n");
         self.0
@@ -148,7 +173,7 @@ impl Writer {
         id: &str,
         metadata: &[(&str, String)],
     ) -> io::Result<Location> {
-        let packed = Packed::of(&mut self.deflater, response)?;
+        let packed = Packed::of(&mut self.deflater, response, time)?;
         self.append_packed(kind, response, &packed, time, id, metadata)
     }
 
@@ -180,18 +205,9 @@ impl Writer {
                 (Some((refers, UNCHANGED_PROFILE)), &packed.head)
             }
         };
+        let location = Location { file: self.number, offset: self.length };
         let warc_type = if refers.is_some() { "revisit" } else { "response" };
-        let mut head = Head::of(warc_type, &format!("<{id}>"), time);
-        head.field("WARC-Target-URI", response.url.as_str());
-        head.field("Content-Type", "application/http;msgtype=response");
-        head.field("WARC-Block-Digest", &block.digest);
-        // A 304 has no payload: a digest of nothing would be taken for that of the page.
-        if !matches!(kind, RecordKind::RevisitUnchanged(_)) {
-            head.field("WARC-Payload-Digest", &packed.payload_digest);
-        }
-        if let Some(peer) = response.peer {
-            head.field("WARC-IP-Address", &peer.ip().to_string());
-        }
+        let mut head = Head::of(warc_type, &format!("<{id}>"));
         if let Some((refers, profile)) = refers {
             head.field("WARC-Profile", profile);
             head.field("WARC-Refers-To", &format!("<{}>", refers.record));
@@ -199,18 +215,27 @@ impl Writer {
             if let Some(date) = &refers.date {
                 head.field("WARC-Refers-To-Date", date);
             }
+            // A 304 has no payload: a digest of nothing would be taken for that of the page.
+            let unchanged = matches!(kind, RecordKind::RevisitUnchanged(_));
+            let digest = Some(packed.payload_digest.as_str()).filter(|_| !unchanged);
+            head.extend(&known_fields(response, time, block, digest));
+            self.put(head, &block.part)?;
+        } else {
+            let start = Part::stored(&head.0);
+            put_member([&start, &packed.fields, &block.part].into_iter(), &mut self.out);
         }
-        let location = Location { file: self.number, offset: self.length };
-        self.put(head, &block.part)?;
         if let Some(block) = &packed.request {
             let content = "application/http;msgtype=request";
-            self.beside("request", content, id, response, time, block)?;
+            let head = beside("request", content, id, response, time, &block.digest);
+            self.put(head, &block.part)?;
         }
         if !metadata.is_empty() {
             let mut fields = Head::default();
             metadata.iter().for_each(|(name, value)| fields.field(name, value));
-            let block = Block::of(&mut self.deflater, &fields.0)?;
-            self.beside("metadata", "application/warc-fields", id, response, time, &block)?;
+            let (content, digest) = ("application/warc-fields", payload_digest(&fields.0));
+            let head = beside("metadata", content, id, response, time, &digest);
+            let all = self.deflater.part(&[&head.before(fields.0.len()), &fields.0])?;
+            put_member([&all].into_iter(), &mut self.out);
         }
         self.write()?;
         Ok(location)
@@ -220,25 +245,6 @@ impl Writer {
     /// none.
     fn holds(&self, place: &Location, digest: &str) -> bool {
         payload_digest_at(&self.folder, place).is_ok_and(|there| there.as_deref() == Some(digest))
-    }
-
-    /// A record that belongs to the response `id`.
-    fn beside(
-        &mut self,
-        warc_type: &str,
-        content_type: &str,
-        id: &str,
-        response: &Response,
-        time: SystemTime,
-        block: &Block,
-    ) -> io::Result<()> {
-        let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
-        let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"), time);
-        head.field("WARC-Target-URI", response.url.as_str());
-        head.field(refers, &format!("<{id}>"));
-        head.field("WARC-Block-Digest", &block.digest);
-        head.field("Content-Type", content_type);
-        self.put(head, &block.part)
     }
 
     /// Makes everything appended durable and says where the end is: the file's number and length.
@@ -256,7 +262,8 @@ impl Writer {
         block.field("format", "WARC File Format 1.1");
         block.field("conformsTo", CONFORMS_TO);
         let id = format!("<urn:hapax:{}:warcinfo:{}>", self.options.archive, self.number);
-        let mut head = Head::of("warcinfo", &id, SystemTime::now());
+        let mut head = Head::of("warcinfo", &id);
+        head.field("WARC-Date", &format_time(SystemTime::now()));
         head.field("WARC-Filename", &name(self.number));
         head.field("Content-Type", "application/warc-fields");
         let block = self.deflater.part(&[&block.0])?;
@@ -295,6 +302,25 @@ impl Writer {
         self.length = 0;
         self.info()
     }
+}
+
+/// The head of a record that belongs to the response `id`.
+fn beside(
+    warc_type: &str,
+    content_type: &str,
+    id: &str,
+    response: &Response,
+    time: SystemTime,
+    digest: &str,
+) -> Head {
+    let refers = if warc_type == "metadata" { "WARC-Refers-To" } else { "WARC-Concurrent-To" };
+    let mut head = Head::of(warc_type, &format!("<{id}:{warc_type}>"));
+    head.field("WARC-Date", &format_time(time));
+    head.field("WARC-Target-URI", response.url.as_str());
+    head.field(refers, &format!("<{id}>"));
+    head.field("WARC-Block-Digest", digest);
+    head.field("Content-Type", content_type);
+    head
 }
 
 /// An error unless the file has at least `length` bytes: to lengthen it would hide that records are

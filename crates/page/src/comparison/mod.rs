@@ -19,7 +19,6 @@ mod names;
 mod rules;
 mod text;
 
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 pub use self::names::NameRelation;
@@ -40,7 +39,8 @@ pub struct Compared {
     names: Names,
     words: OnceLock<Words>,
     cells: OnceLock<Cells>,
-    known: OnceLock<HashSet<u64>>,
+    /// The different words, sorted.
+    known: OnceLock<Vec<u64>>,
 }
 
 impl Compared {
@@ -56,6 +56,11 @@ impl Compared {
         &self.page
     }
 
+    /// Makes what most comparisons ask for, on a thread that has time for it.
+    pub fn prepare(&self) {
+        self.knows(0);
+    }
+
     /// The words of its text, without lines that repeat the heading.
     pub fn words(&self) -> &Words {
         self.words.get_or_init(|| {
@@ -65,7 +70,7 @@ impl Compared {
                 .page
                 .text
                 .lines()
-                .filter(|line| heading.is_empty() || !near(line) || Name::of(line) != *heading);
+                .filter(|line| heading.is_empty() || !near(line) || !heading.is_line(line));
             Words::of_lines(lines)
         })
     }
@@ -81,7 +86,13 @@ impl Compared {
     }
 
     fn knows(&self, word: u64) -> bool {
-        self.known.get_or_init(|| self.words().hashes().iter().copied().collect()).contains(&word)
+        let different = || {
+            let mut words = self.words().hashes().to_vec();
+            words.sort_unstable();
+            words.dedup();
+            words
+        };
+        self.known.get_or_init(different).binary_search(&word).is_ok()
     }
 }
 

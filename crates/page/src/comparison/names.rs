@@ -85,6 +85,21 @@ impl Name {
         self.words.is_empty()
     }
 
+    /// Whether a line says this name and nothing else.
+    pub(super) fn is_line(&self, line: &str) -> bool {
+        self.may_be_in(line) && Self::of(line) == *self
+    }
+
+    /// Rules out most lines without cutting them into words: folding changes only the case of ASCII.
+    fn may_be_in(&self, line: &str) -> bool {
+        let longest = self.places.iter().max_by_key(|place| place.len());
+        let longest = longest.and_then(|place| self.text.get(place.clone())).unwrap_or_default();
+        !line.is_ascii()
+            || longest.is_empty()
+            || (line.as_bytes().windows(longest.len()))
+                .any(|part| part.eq_ignore_ascii_case(longest.as_bytes()))
+    }
+
     fn contains(&self, other: &Self) -> bool {
         !other.is_empty() && self.words.windows(other.words.len()).any(|part| part == other.words)
     }

@@ -242,3 +242,17 @@ proptest! {
         outcome.phrases(&one, &other, ["this page", "the kept page"]);
     }
 }
+
+proptest! {
+    /// The quick test for lines that cannot be the heading excludes no line that is.
+    #[test]
+    fn a_line_is_the_name_if_it_has_the_same_words(
+        name in "[a-cA-C' .(:-]{0,12}|[a-cé中]{0,6}",
+        line in "([0-9]\\.[0-9]\\. )?[a-cA-C' .(:-]{0,12}( \\(print\\))?|[a-cé中]{0,6}",
+    ) {
+        let heading = Name::of(&name);
+        for line in [line, format!("3.1. {name}"), name.to_uppercase(), format!("{name} (print)")] {
+            prop_assert_eq!(heading.is_line(&line), Name::of(&line) == heading, "{:?}", line);
+        }
+    }
+}
