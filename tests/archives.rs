@@ -119,16 +119,43 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     ];
     write("common.warc.gz", common.iter().flat_map(|member| gzip(member)).collect());
 
+    // The texts of a crawl alone (WET), and settings of a crawler.
+    let texts = [
+        record("warcinfo", "", "application/warc-fields", b"software: a program\r\n"),
+        record("conversion", "https://d.example/4", "text/plain", prose(4, 12).as_bytes()),
+        record("resource", "urn:pageinfo:https://d.example/4", "application/json", b"{}"),
+    ];
+    write("common.warc.wet.gz", texts.iter().flat_map(|member| gzip(member)).collect());
+
+    // ARC, the format before WARC.
+    let arc = |url: &str, kind: &str, block: &[u8]| {
+        let head = format!("{url} 1.2.3.4 20080430204825 {kind} {}\n", block.len());
+        [head.as_bytes(), block, b"\n"].concat()
+    };
+    let old = [b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n".as_slice(), &page(5)].concat();
+    let members = [
+        arc("filedesc://old.arc.gz", "text/plain", b"1 0 InternetArchive\n"),
+        arc("dns:e.example", "text/dns", b"20080430204825\ne.example. 60 IN A 1.2.3.4\n"),
+        arc("http://e.example/5", "text/html", &old),
+    ];
+    write("old.arc.gz", members.iter().flat_map(|member| gzip(member)).collect());
+
     let output =
         crawl().arg("pages").arg(&folder).arg("--data").arg(bench.data()).output().unwrap();
     let said = text(&output.stdout) + &text(&output.stderr);
-    assert_eq!(bench.summary()["pages"]["indexed"], 3, "{said}");
-    for (word, url) in
-        [(1, "http://a.example/1"), (2, "http://b.example/2"), (3, "https://c.example/3")]
-    {
+    assert_eq!(bench.summary()["pages"]["indexed"], 5, "{said}");
+    for (word, url) in [
+        (1, "http://a.example/1"),
+        (2, "http://b.example/2"),
+        (3, "https://c.example/3"),
+        (5, "http://e.example/5"),
+    ] {
         let found = bench.run(&["search", &format!("\"Page {word}\""), "--json"]);
         assert!(found.contains(url), "{url}: {found}");
     }
+    let exported = bench.run(&["export"]);
+    assert!(exported.contains("\"url\":\"https://d.example/4\""), "{exported}");
+    assert!(exported.contains("\"fetched\":\"2008-04-30T20:48:25Z\""), "{exported}");
     let mut skipped: Vec<(String, String)> = bench
         .log("skipped.jsonl")
         .iter()
@@ -137,9 +164,11 @@ fn archives_of_other_crawlers_give_their_pages_and_nothing_else() {
     skipped.sort();
     let expected = [
         ("dns:a.example", "protocol"),
+        ("dns:e.example", "protocol"),
         ("http://a.example/1?again", "revisit"),
         ("http://a.example/robots.txt", "content-type"),
         ("metadata://gnu.org/software/wget/warc/wget.log", "protocol"),
+        ("urn:pageinfo:https://d.example/4", "protocol"),
     ];
     let quoted = |text: &str| format!("\"{text}\"");
     assert_eq!(skipped, expected.map(|(url, reason)| (quoted(url), quoted(reason))), "{said}");

@@ -206,8 +206,12 @@ impl Committer {
             Some(best) => {
                 let known = self.place_of(best.id);
                 let date = known.as_ref().map(|(_, date)| date.clone());
-                let refers =
-                    RefersTo { record: self.record_id(best.id), url: self.url_of(best.id)?, date };
+                let refers = RefersTo {
+                    record: self.record_id(best.id),
+                    url: self.url_of(best.id)?,
+                    date,
+                    evidence: evidence_of(best),
+                };
                 // Only the writer knows whether the payload is the same, and only of what this archive
                 // holds.
                 let location = known.and_then(|(place, _)| {
@@ -215,8 +219,8 @@ impl Committer {
                     Some(Location { file: file.parse().ok()?, offset: offset.parse().ok()? })
                 });
                 match (best.level, location) {
-                    (Level::Text, Some(location)) => RecordKind::RevisitSame(refers, location),
-                    _ => RecordKind::RevisitNear(refers),
+                    (Level::Text, Some(location)) => RecordKind::SameText(refers, location),
+                    _ => RecordKind::NearDuplicate(refers),
                 }
             }
         };
@@ -266,6 +270,13 @@ impl Committer {
         }
         Ok(())
     }
+}
+
+/// How alike two pages are, for the archive: `level=hamming; distance=2; similarity=0.97`.
+fn evidence_of(best: &Neighbour) -> String {
+    let similarity = best.similarity.map(|of| format!("; similarity={}", round(of)));
+    let similarity = similarity.unwrap_or_default();
+    format!("level={}; distance={}{similarity}", best.level.name(), best.distance)
 }
 
 /// What a page is compared by begins with what it calls itself, which may be its first line too: shown it is once.

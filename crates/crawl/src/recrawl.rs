@@ -261,11 +261,12 @@ impl Committer {
         }
         if let Some(id) = id {
             let date = self.place_of(id).map(|(_, date)| date);
-            let refers = RefersTo { record: self.record_id(id), url: url.to_owned(), date };
+            let (record, url) = (self.record_id(id), url.to_owned());
+            let refers = RefersTo { record, url, date, evidence: String::new() };
             let seconds = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
             let record = format!("{}:{seconds}", self.record_id(id));
             if let Some(warc) = &mut self.warc.writer {
-                let kind = RecordKind::RevisitUnchanged(refers);
+                let kind = RecordKind::Unchanged(refers);
                 warc.append(&kind, response, time, &record, &[]).context("pages/")?;
             }
         }

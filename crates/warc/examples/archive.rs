@@ -48,12 +48,16 @@ fn write(writer: &mut Writer, pages: std::ops::Range<u64>) -> Result<(), Box<dyn
             (0..100).map(|word| format!("{} ", page * 7919 + word * word)).collect();
         let found = response(&url, 200, &words)?;
         let place = writer.append(&RecordKind::Response, &found, time, &id, &told)?;
-        let refers =
-            || RefersTo { record: id.clone(), url: url.clone(), date: Some(format_time(time)) };
+        let refers = || RefersTo {
+            record: id.clone(),
+            url: url.clone(),
+            date: Some(format_time(time)),
+            evidence: "similarity=0.98".to_owned(),
+        };
         let again = [
-            ("same", 200, words.clone(), RecordKind::RevisitSame(refers(), place)),
-            ("near", 200, words.replace('7', "8"), RecordKind::RevisitNear(refers())),
-            ("unchanged", 304, String::new(), RecordKind::RevisitUnchanged(refers())),
+            ("same", 200, words.clone(), RecordKind::SameText(refers(), place)),
+            ("near", 200, words.replace('7', "8"), RecordKind::NearDuplicate(refers())),
+            ("unchanged", 304, String::new(), RecordKind::Unchanged(refers())),
         ];
         for (name, status, body, kind) in again {
             let at = response(&format!("{url}/{name}"), status, &body)?;

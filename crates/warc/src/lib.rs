@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod arc;
 mod location;
 mod member;
 mod packed;
@@ -14,8 +15,10 @@ pub use hapax_fetch::{HttpParts, http_parts};
 pub use location::Location;
 pub use packed::{Packed, Packer};
 pub use reader::{Reader, Record, read_at};
-pub use time::{format_time, parse_time};
-pub use writer::{NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer};
+pub use time::{format_time, parse_date, parse_time};
+pub use writer::{
+    NEAR_DUPLICATE_FIELD, NEAR_DUPLICATE_PROFILE, RecordKind, RefersTo, WarcOptions, Writer,
+};
 
 use sha1::{Digest, Sha1};
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
+use crate::arc;
 use crate::location::{Location, name};
 
 /// Bytes of a record's header block.
@@ -28,7 +29,7 @@ impl Record {
     }
 }
 
-/// Reads the records of a WARC file in order, compressed or not.
+/// Reads the records of a WARC or ARC file in order, compressed or not. ARC records have the header fields of WARC.
 #[derive(Debug)]
 pub struct Reader<R> {
     pub(crate) input: Option<Input<R>>,
@@ -41,6 +42,8 @@ pub struct Reader<R> {
     left: u64,
     /// Bytes read again after damage.
     pub(crate) reread: u64,
+    /// It is an ARC file.
+    pub(crate) arc: bool,
 }
 
 #[derive(Debug)]
@@ -64,7 +67,7 @@ impl<R: Read + Seek> Reader<R> {
             Input::Plain(input)
         };
         let left = u64::MAX;
-        Ok(Self { input: Some(input), max_block, start: None, length, left, reread: 0 })
+        Ok(Self { input: Some(input), max_block, start: None, length, left, reread: 0, arc: false })
     }
 
     /// The next record, or `None` at the end. A record too long has an empty block.
@@ -73,7 +76,7 @@ impl<R: Read + Seek> Reader<R> {
     /// [`io::ErrorKind::InvalidData`] where no record begins, [`io::ErrorKind::UnexpectedEof`] in a
     /// cut one; then [`resync`](Self::resync) looks for what can be read behind it.
     pub fn next_record(&mut self) -> io::Result<Option<Record>> {
-        let (max, length) = (self.max_block, self.length);
+        let (max, length, arc) = (self.max_block, self.length, &mut self.arc);
         let rest = |start: Option<u64>| Some(length?.saturating_sub(start?));
         match &mut self.input {
             Some(Input::Gzip(input)) => {
@@ -81,12 +84,12 @@ impl<R: Read + Seek> Reader<R> {
                 let rest = rest(self.start)
                     .map(|r| r.saturating_mul(MAX_DEFLATE).saturating_add(HELD_BACK));
                 self.left = self.left.min(rest.unwrap_or(u64::MAX));
-                read_record(input, max, &mut self.left)
+                read_record(input, max, &mut self.left, arc)
             }
             Some(Input::Plain(input)) => {
                 self.start = input.stream_position().ok();
                 self.left = self.left.min(rest(self.start).unwrap_or(u64::MAX));
-                read_record(input, max, &mut self.left)
+                read_record(input, max, &mut self.left, arc)
             }
             None => Ok(None),
         }
@@ -107,8 +110,9 @@ fn read_record(
     input: &mut impl BufRead,
     max_block: u64,
     left: &mut u64,
+    is_arc: &mut bool,
 ) -> io::Result<Option<Record>> {
-    let Some(headers) = read_headers(input)? else { return Ok(None) };
+    let Some(mut headers) = read_headers(input, is_arc)? else { return Ok(None) };
     let length: u64 = headers
         .iter()
         .find(|(name, _)| name == "content-length")
@@ -130,6 +134,9 @@ fn read_record(
         *left = read;
         return Err(cut());
     }
+    if *is_arc && length <= max_block {
+        arc::set_type(&mut headers, &block);
+    }
     Ok(Some(Record { headers, block }))
 }
 
@@ -140,13 +147,13 @@ fn read_record(
 pub fn read_at(folder: &Path, file: u32, offset: u64, max_block: u64) -> io::Result<Record> {
     let mut member = member(folder, &Location { file, offset })?;
     let mut left = u64::MAX;
-    let record = read_record(&mut member, max_block, &mut left)?;
+    let record = read_record(&mut member, max_block, &mut left, &mut false)?;
     record.ok_or_else(|| invalid("no record there"))
 }
 
 /// The payload digest of the response at a place, if one is there and its header says it.
 pub(crate) fn payload_digest_at(folder: &Path, place: &Location) -> io::Result<Option<String>> {
-    let headers = read_headers(&mut member(folder, place)?)?.unwrap_or_default();
+    let headers = read_headers(&mut member(folder, place)?, &mut false)?.unwrap_or_default();
     let header = |name: &str| headers.iter().find(|(n, _)| n == name).map(|(_, value)| value);
     let response = header("warc-type").is_some_and(|kind| kind == "response");
     Ok(header("warc-payload-digest").filter(|_| response).cloned())
@@ -158,7 +165,10 @@ fn member(folder: &Path, place: &Location) -> io::Result<impl BufRead + use<>> {
     Ok(BufReader::new(GzDecoder::new(BufReader::new(input))))
 }
 
-fn read_headers(input: &mut impl BufRead) -> io::Result<Option<Vec<(String, String)>>> {
+fn read_headers(
+    input: &mut impl BufRead,
+    is_arc: &mut bool,
+) -> io::Result<Option<Vec<(String, String)>>> {
     let mut headers = Vec::new();
     let mut total = 0;
     let mut started = false;
@@ -185,7 +195,11 @@ fn read_headers(input: &mut impl BufRead) -> io::Result<Option<Vec<(String, Stri
                 continue;
             }
             if !line.starts_with("WARC/") {
-                return Err(invalid("this is no WARC file, or it is damaged here"));
+                *is_arc |= arc::begins_file(line);
+                let headers = arc::headers(line).filter(|_| *is_arc);
+                return headers.map(Some).ok_or_else(|| {
+                    invalid("this is not a WARC or ARC file, or it is damaged here")
+                });
             }
             started = true;
         } else if line.is_empty() {

@@ -4,11 +4,14 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use flate2::bufread::{GzDecoder, MultiGzDecoder};
 
+use crate::arc;
 use crate::reader::{Input, Reader};
 
 /// What a gzip member begins with (RFC 1952, section 2.3), and what a record begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b, 8];
 const RECORD: &[u8] = b"WARC/";
+/// What stands before the header line of most ARC records that are not compressed, and begins it.
+const ARC_RECORD: &[u8] = b"\nhttp";
 /// Compressed bytes of a member within which its record must begin.
 const PROBE: u64 = 4096;
 /// How often the bytes of a file are read again, all of them on average, and in a small file at
@@ -34,11 +37,24 @@ impl<R: Read + Seek> Reader<R> {
             Input::Plain(input) => (input, false),
         };
         self.go_back(&mut raw, start + 1)?;
-        let wanted = if gzip { GZIP } else { RECORD };
-        while let Some(at) = skip_to(&mut raw, wanted)? {
-            let input = if !gzip {
+        let wanted = match (gzip, self.arc) {
+            (true, _) => GZIP,
+            (false, true) => ARC_RECORD,
+            (false, false) => RECORD,
+        };
+        while let Some(mut at) = skip_to(&mut raw, wanted)? {
+            let input = if !gzip && !self.arc {
                 Input::Plain(raw)
-            } else if begins_record(&mut raw) {
+            } else if !gzip {
+                at += 1;
+                raw.consume(1);
+                if !begins_arc_record(&mut raw) {
+                    self.go_back(&mut raw, at)?;
+                    continue;
+                }
+                move_to(&mut raw, at)?;
+                Input::Plain(raw)
+            } else if begins_record(&mut raw, self.arc) {
                 move_to(&mut raw, at)?;
                 Input::Gzip(Box::new(BufReader::new(MultiGzDecoder::new(raw))))
             } else {
@@ -74,10 +90,20 @@ fn move_to<R: Read + Seek>(raw: &mut BufReader<R>, place: u64) -> io::Result<()>
 }
 
 /// Whether the gzip member here begins a record: the bytes that one begins with may stand anywhere.
-fn begins_record<R: Read>(raw: &mut BufReader<R>) -> bool {
-    let mut first = [0; RECORD.len()];
+fn begins_record<R: Read>(raw: &mut BufReader<R>, arc: bool) -> bool {
     let mut member = GzDecoder::new(raw.take(PROBE));
+    if arc {
+        return begins_arc_record(&mut BufReader::new(member));
+    }
+    let mut first = [0; RECORD.len()];
     member.read_exact(&mut first).is_ok() && first == RECORD
+}
+
+/// Whether the line here is the header of an ARC record.
+fn begins_arc_record(input: &mut impl BufRead) -> bool {
+    let mut line = Vec::new();
+    let read = input.take(PROBE).read_until(b'\n', &mut line);
+    read.is_ok() && arc::headers(String::from_utf8_lossy(&line).trim_end()).is_some()
 }
 
 /// Moves to the next `wanted`; the place, or `None` at the end.

@@ -28,12 +28,13 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
         record: "urn:x:1".into(),
         url: "http://a.example/x".into(),
         date: Some(format_time(time)),
+        evidence: "level=hamming; distance=2".into(),
     };
-    let near = RecordKind::RevisitNear(refers.clone());
+    let near = RecordKind::NearDuplicate(refers.clone());
     let second = writer.append(&near, &response("<p>one!"), time, "urn:x:2", &[]).unwrap();
     writer
         .append(
-            &RecordKind::RevisitSame(refers, first.clone()),
+            &RecordKind::SameText(refers, first.clone()),
             &response("<p>one"),
             time,
             "urn:x:3",
@@ -44,13 +45,16 @@ fn what_is_written_is_read_back_in_order_and_at_its_place() {
 
     let all = records(folder.path());
     let types: Vec<_> = all.iter().map(|r| r.header("warc-type").unwrap()).collect();
-    assert_eq!(types, ["warcinfo", "response", "revisit", "revisit"]);
+    assert_eq!(types, ["warcinfo", "response", "response", "revisit"]);
     let at = read_at(folder.path(), first.file, first.offset, 1 << 20).unwrap();
     assert_eq!(at.header("warc-record-id"), Some("<urn:x:1>"));
     let (status, headers, body) = http_parts(&at.block).unwrap();
     assert_eq!((status, headers.len(), body), (200, 1, "<p>one".as_bytes()));
     let at = read_at(folder.path(), second.file, second.offset, 1 << 20).unwrap();
     assert_eq!(at.header("warc-refers-to"), Some("<urn:x:1>"));
+    assert_eq!(at.header("warc-refers-to-target-uri"), Some("http://a.example/x"));
+    assert_eq!(at.header("warc-near-duplicate"), Some("level=hamming; distance=2"));
+    assert_eq!(at.header("warc-payload-digest"), Some(&*payload_digest(b"<p>one!")));
     assert!(at.block.ends_with(b"<p>one!"));
     assert!(all[3].block.ends_with(b"\r\n\r\n"), "an identical page keeps its head only");
 
@@ -76,8 +80,9 @@ fn only_a_payload_with_the_same_digest_is_called_identical() {
     };
     let (first, _) = append(&RecordKind::Response, "<p>one").unwrap();
     let url = "http://a.example/x".to_owned();
-    let refers = RefersTo { record: "urn:x:1".into(), url, date: None };
-    let same = |place: &Location| RecordKind::RevisitSame(refers.clone(), place.clone());
+    let refers =
+        RefersTo { record: "urn:x:1".into(), url, date: None, evidence: "level=text".into() };
+    let same = |place: &Location| RecordKind::SameText(refers.clone(), place.clone());
     let profile = |record: &Record| record.header("warc-profile").unwrap().to_owned();
 
     let (twin, equal) = append(&same(&first), "<p>one").unwrap();
@@ -88,10 +93,11 @@ fn only_a_payload_with_the_same_digest_is_called_identical() {
     // Other bytes of the same text; a file that is gone; a record that itself holds no payload.
     for (place, body) in [(&first, "<P>one"), (&nowhere, "<p>one"), (&twin, "<p>one")] {
         let (_, other) = append(&same(place), body).unwrap();
-        assert_eq!(profile(&other), NEAR_DUPLICATE_PROFILE, "{place:?}");
+        assert_eq!(other.header("warc-type"), Some("response"), "{place:?}");
+        assert_eq!(other.header("warc-near-duplicate"), Some("level=text"), "{place:?}");
         assert!(other.block.ends_with(body.as_bytes()), "{place:?}");
     }
-    let (_, unchanged) = append(&RecordKind::RevisitUnchanged(refers.clone()), "").unwrap();
+    let (_, unchanged) = append(&RecordKind::Unchanged(refers.clone()), "").unwrap();
     assert_eq!(unchanged.header("warc-payload-digest"), None);
 }
 
@@ -309,4 +315,66 @@ fn what_is_no_time_is_none() {
     }
     let fraction = parse_time("2026-11-21T10:00:00.123Z");
     assert_eq!(fraction, parse_time("2026-11-21T10:00:00Z"));
+}
+
+/// An ARC file of both versions' header lines; the last record has no HTTP head.
+fn arc() -> Vec<Vec<u8>> {
+    let version = "1 0 InternetArchive\nURL IP-address Archive-date Content-type Archive-length\n";
+    let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>one";
+    let record = |url: &str, middle: &str, block: &str| {
+        format!("{url} 10.0.0.1 20080430204825 {middle} {}\n{block}\n", block.len()).into_bytes()
+    };
+    vec![
+        record("filedesc://a.arc", "text/plain", version),
+        record("http://a.example/1", "text/html", page),
+        record("http://a.example/2", "text/html 200 fac0 - 209 a.arc", page),
+        record("http://a.example/3", "text/plain", "no head"),
+    ]
+}
+
+fn all<R: std::io::Read + std::io::Seek>(mut reader: Reader<R>) -> Vec<String> {
+    let mut found = Vec::new();
+    loop {
+        match reader.next_record() {
+            Ok(None) => return found,
+            Ok(Some(record)) => {
+                let header = |name| record.header(name).unwrap_or_default();
+                found.push(format!("{} {}", header("warc-type"), header("warc-target-uri")));
+            }
+            Err(_) => {
+                found.push("damaged".to_owned());
+                if !reader.resync().unwrap() {
+                    return found;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn arc_files_are_read_plain_gzipped_and_behind_damage() {
+    let gzip = |bytes: &[u8]| {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    };
+    let read = |bytes: Vec<u8>| all(Reader::new(Cursor::new(bytes), 1 << 20).unwrap());
+    let whole = [
+        "warcinfo filedesc://a.arc",
+        "response http://a.example/1",
+        "response http://a.example/2",
+        "resource http://a.example/3",
+    ];
+    assert_eq!(read(arc().concat()), whole);
+    let members: Vec<u8> = arc().iter().flat_map(|record| gzip(record)).collect();
+    assert_eq!(read(members), whole);
+
+    let mut damaged = arc();
+    damaged[1].splice(0..30, *b"no header, but what was one: ?");
+    let behind = [whole[0], "damaged", whole[2], whole[3]];
+    assert_eq!(read(damaged.concat()), behind);
+    let members: Vec<u8> = damaged.iter().flat_map(|record| gzip(record)).collect();
+    assert_eq!(read(members), behind);
+    // Such a line says nothing in a WARC file.
+    assert_eq!(read(arc()[1].clone()), ["damaged"]);
 }

@@ -11,9 +11,12 @@ use crate::reader::payload_digest_at;
 use crate::time::format_time;
 use hapax_fetch::{Response, one_line};
 
-/// The WARC-Profile of a revisit record whose page is a near-duplicate, not an identical one. Its
-/// block holds the whole response; WARC-Refers-To names the record of the page that was kept.
+/// The WARC-Profile of revisit records of near-duplicates, whose block is the whole response. Earlier versions wrote them;
+/// now such a page is a response record with [`NEAR_DUPLICATE_FIELD`].
 pub const NEAR_DUPLICATE_PROFILE: &str = "urn:hapax:warc-profile:near-duplicate:1.0";
+/// The field of a response record whose page duplicates another one, but not to the byte. WARC-Refers-To and
+/// WARC-Refers-To-Target-URI name the page that was kept; the value says how alike the two are.
+pub const NEAR_DUPLICATE_FIELD: &str = "WARC-Near-Duplicate";
 const UNCHANGED_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const IDENTICAL_PROFILE: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
@@ -65,6 +68,11 @@ impl Head {
         self.0.extend(b"\r\n");
     }
 
+    fn refer_to(&mut self, refers: &RefersTo) {
+        self.field("WARC-Refers-To", &format!("<{}>", refers.record));
+        self.field("WARC-Refers-To-Target-URI", &refers.url);
+    }
+
     /// The whole head of a record whose block has this length.
     pub(crate) fn before(mut self, length: usize) -> Vec<u8> {
         self.field("Content-Length", &length.to_string());
@@ -92,7 +100,7 @@ impl Default for WarcOptions {
     }
 }
 
-/// The page that a revisit record refers to.
+/// The page that a record of a duplicate refers to.
 #[derive(Clone, Debug)]
 pub struct RefersTo {
     /// Its WARC-Record-ID.
@@ -101,6 +109,8 @@ pub struct RefersTo {
     pub url: String,
     /// When it was fetched, if that is known.
     pub date: Option<String>,
+    /// How alike the two pages are: the value of [`NEAR_DUPLICATE_FIELD`].
+    pub evidence: String,
 }
 
 /// What is written of a response.
@@ -108,13 +118,13 @@ pub struct RefersTo {
 pub enum RecordKind {
     /// The response itself.
     Response,
-    /// Its text is that of a page that was kept, in the response at this place of the archive: its
-    /// head only if the payload there has the same digest, else as [`RevisitNear`](Self::RevisitNear).
-    RevisitSame(RefersTo, Location),
-    /// It nearly equals a page that was kept: its head and body.
-    RevisitNear(RefersTo),
+    /// A page whose text equals that of the page whose record is at this place: a revisit record without a body if the
+    /// payload there has the same digest, else as [`NearDuplicate`](Self::NearDuplicate).
+    SameText(RefersTo, Location),
+    /// A page that nearly equals the other one: a response record with its whole head and body.
+    NearDuplicate(RefersTo),
     /// The server said 304: it is still what was fetched before.
-    RevisitUnchanged(RefersTo),
+    Unchanged(RefersTo),
 }
 
 /// Appends records to numbered files, each record a gzip member of its own.
@@ -193,36 +203,29 @@ impl Writer {
         if self.length >= self.options.max_file_bytes {
             self.rotate()?;
         }
-        let (refers, block) = match kind {
-            RecordKind::Response => (None, &packed.whole),
-            RecordKind::RevisitSame(refers, place) if self.holds(place, &packed.payload_digest) => {
-                (Some((refers, IDENTICAL_PROFILE)), &packed.head)
-            }
-            RecordKind::RevisitSame(refers, _) | RecordKind::RevisitNear(refers) => {
-                (Some((refers, NEAR_DUPLICATE_PROFILE)), &packed.whole)
-            }
-            RecordKind::RevisitUnchanged(refers) => {
-                (Some((refers, UNCHANGED_PROFILE)), &packed.head)
-            }
-        };
         let location = Location { file: self.number, offset: self.length };
-        let warc_type = if refers.is_some() { "revisit" } else { "response" };
-        let mut head = Head::of(warc_type, &format!("<{id}>"));
-        if let Some((refers, profile)) = refers {
-            head.field("WARC-Profile", profile);
-            head.field("WARC-Refers-To", &format!("<{}>", refers.record));
-            head.field("WARC-Refers-To-Target-URI", &refers.url);
-            if let Some(date) = &refers.date {
-                head.field("WARC-Refers-To-Date", date);
+        match kind {
+            RecordKind::Response => {
+                let start = Part::stored(&Head::of("response", &format!("<{id}>")).0);
+                put_member([&start, &packed.fields, &packed.whole.part].into_iter(), &mut self.out);
             }
-            // A 304 has no payload: a digest of nothing would be taken for that of the page.
-            let unchanged = matches!(kind, RecordKind::RevisitUnchanged(_));
-            let digest = Some(packed.payload_digest.as_str()).filter(|_| !unchanged);
-            head.extend(&known_fields(response, time, block, digest));
-            self.put(head, &block.part)?;
-        } else {
-            let start = Part::stored(&head.0);
-            put_member([&start, &packed.fields, &block.part].into_iter(), &mut self.out);
+            RecordKind::SameText(refers, place) if self.holds(place, &packed.payload_digest) => {
+                let digest = Some(packed.payload_digest.as_str());
+                let fields = known_fields(response, time, &packed.head, digest);
+                self.revisit(IDENTICAL_PROFILE, id, refers, &fields, &packed.head)?;
+            }
+            RecordKind::SameText(refers, _) | RecordKind::NearDuplicate(refers) => {
+                let mut head = Head::of("response", &format!("<{id}>"));
+                head.refer_to(refers);
+                head.field(NEAR_DUPLICATE_FIELD, &refers.evidence);
+                let start = self.deflater.part(&[&head.0])?;
+                put_member([&start, &packed.fields, &packed.whole.part].into_iter(), &mut self.out);
+            }
+            RecordKind::Unchanged(refers) => {
+                // A 304 has no payload: a digest of nothing would be taken for that of the page.
+                let fields = known_fields(response, time, &packed.head, None);
+                self.revisit(UNCHANGED_PROFILE, id, refers, &fields, &packed.head)?;
+            }
         }
         if let Some(block) = &packed.request {
             let content = "application/http;msgtype=request";
@@ -239,6 +242,25 @@ impl Writer {
         }
         self.write()?;
         Ok(location)
+    }
+
+    /// A revisit record, whose block is the head of a response.
+    fn revisit(
+        &mut self,
+        profile: &str,
+        id: &str,
+        refers: &RefersTo,
+        fields: &Head,
+        block: &Block,
+    ) -> io::Result<()> {
+        let mut head = Head::of("revisit", &format!("<{id}>"));
+        head.field("WARC-Profile", profile);
+        head.refer_to(refers);
+        if let Some(date) = &refers.date {
+            head.field("WARC-Refers-To-Date", date);
+        }
+        head.extend(fields);
+        self.put(head, &block.part)
     }
 
     /// Whether the response at a place has this payload digest; a file that is no longer here has

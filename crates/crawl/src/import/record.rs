@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use hapax_data::{MAX_RECORD, SkipReason};
 use hapax_fetch::{Limits, Response, decode_bytes_within};
-use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_time};
+use hapax_warc::{NEAR_DUPLICATE_PROFILE, Reader, Record, http_parts, parse_date};
 use url::Url;
 
 use crate::offline::StoredPage;
@@ -90,9 +90,9 @@ impl Refused {
 /// Whether a record holds what a server sent for an address.
 pub fn holds_payload(record: &Record) -> bool {
     match record.header("warc-type") {
-        // Some tools store a page without its HTTP headers, as a resource.
-        Some("response" | "resource") => true,
-        // Our own hold the whole response of a near-duplicate.
+        // Some tools store a page without its HTTP headers, as a resource; WET files hold its text, as a conversion.
+        Some("response" | "resource" | "conversion") => true,
+        // Earlier versions stored the whole response of a near-duplicate so.
         Some("revisit") => record.header("warc-profile") == Some(NEAR_DUPLICATE_PROFILE),
         _ => false,
     }
@@ -108,8 +108,8 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
         let detail = "the record names no address that can be read".to_owned();
         return Err(Refused { url, reason: SkipReason::Protocol, detail });
     };
-    if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo") {
-        // Look-ups of names, the archiver's own logs.
+    if matches!(url.scheme(), "dns" | "metadata" | "whois" | "filedesc" | "warcinfo" | "urn") {
+        // Look-ups of names, the archiver's own logs and settings.
         return Err(Refused::new(&url, SkipReason::Protocol, "the record is of no page"));
     }
     if url.path() == "/robots.txt" {
@@ -121,7 +121,7 @@ pub(crate) fn target(record: &Record) -> Result<Url, Refused> {
 
 /// When a record was made.
 pub(crate) fn time(record: &Record) -> SystemTime {
-    let time = record.header("warc-date").and_then(parse_time);
+    let time = record.header("warc-date").and_then(parse_date);
     time.unwrap_or_else(SystemTime::now)
 }
 
@@ -140,7 +140,7 @@ pub fn page_of(record: Record, limits: &Limits) -> Result<StoredPage, Refused> {
     let max_body = limits.max_body;
     let too_large = || format!("over {max_body} bytes");
     let time = time(&record);
-    let resource = record.header("warc-type") == Some("resource");
+    let resource = matches!(record.header("warc-type"), Some("resource" | "conversion"));
     let content_type = record.header("content-type").unwrap_or_default().to_owned();
     let block = Bytes::from(record.block);
     if resource {

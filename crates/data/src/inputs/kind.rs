@@ -7,7 +7,7 @@ use hapax_page::Kind;
 /// What a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredKind {
-    /// A WARC file.
+    /// A WARC or ARC file.
     Warc,
     /// JSONL.
     Lines,
@@ -35,7 +35,8 @@ pub fn stored_kind(path: &Path, head: &[u8]) -> StoredKind {
     let name = path.to_string_lossy().to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     let ends = |end: &str| name.ends_with(end);
-    if ends(".warc") || head.starts_with(b"WARC/") {
+    let archive = head.starts_with(b"WARC/") || head.starts_with(b"filedesc://");
+    if archive || ends(".warc") || ends(".arc") && head.is_empty() {
         return StoredKind::Warc;
     }
     if ends(".jsonl") {
@@ -100,6 +101,8 @@ mod tests {
             ("a.css", b"p { color: red }", StoredKind::Text("text/plain")),
             ("a.warc.gz", b"", StoredKind::Warc),
             ("saved", b"WARC/1.1\r\n", StoredKind::Warc),
+            ("saved", b"filedesc://a.arc 0.0.0.0 20080430204825 text/plain 76\n", StoredKind::Warc),
+            ("a.arc", b"a text", StoredKind::Text("text/plain")),
             ("a.jsonl", b"{}", StoredKind::Lines),
             ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", StoredKind::Nothing),
             ("a.html", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", StoredKind::Nothing),

@@ -1,0 +1,82 @@
+//! Headers of ARC records, the format before WARC: one line of five fields, or of ten in version 2 (Internet Archive,
+//! "ARC File Format", 1996).
+
+/// The first record of each ARC file.
+const FILE: &str = "filedesc://";
+/// Names, in lower case, and values.
+type Headers = Vec<(String, String)>;
+
+/// Returns whether an ARC file begins with this line.
+pub(crate) fn begins_file(line: &str) -> bool {
+    line.starts_with(FILE) && headers(line).is_some()
+}
+
+/// Reads the header line of a record as the header fields that a WARC record has: `URL IP DATE TYPE LENGTH`, and in version
+/// 2 status, checksum, location, offset and file name before the length. Spaces in URL and type are tolerated.
+pub(crate) fn headers(line: &str) -> Option<Headers> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let length: u64 = fields.last()?.parse().ok()?;
+    // The date is the last field with so many digits that has an address before it and a type behind it.
+    let is_date = |at: &usize| {
+        let date = fields.get(*at).copied().unwrap_or_default();
+        (12..=17).contains(&date.len()) && date.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let date = (2..fields.len().checked_sub(2)?).rev().find(is_date)?;
+    let url = fields.get(..date - 1)?.join(" ");
+    let (ip, content_type) = (*fields.get(date - 1)?, *fields.get(date + 1)?);
+    if !url.contains(':') || !ip.contains(['.', ':']) {
+        return None;
+    }
+    let warc_type = if url.starts_with(FILE) { "warcinfo" } else { "response" };
+    let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    Some(vec![
+        field("warc-type", warc_type),
+        field("warc-target-uri", &url),
+        field("warc-date", fields.get(date)?),
+        field("warc-ip-address", ip),
+        field("content-type", content_type),
+        field("content-length", &length.to_string()),
+    ])
+}
+
+/// Marks a record without an HTTP head as what it is: a page that was not fetched over HTTP.
+pub(crate) fn set_type(headers: &mut Headers, block: &[u8]) {
+    if !block.starts_with(b"HTTP/") {
+        for (name, value) in headers {
+            if name == "warc-type" && value == "response" {
+                "resource".clone_into(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_lines_of_both_versions() {
+        let value = |line: &str, name: &str| {
+            let headers = headers(line)?;
+            headers.into_iter().find(|(header, _)| header == name).map(|(_, value)| value)
+        };
+        let one = "http://a.example/x y 10.0.0.1 20080430204825 text/html 120";
+        assert_eq!(value(one, "warc-target-uri").unwrap(), "http://a.example/x y");
+        assert_eq!(value(one, "warc-date").unwrap(), "20080430204825");
+        assert_eq!(value(one, "content-length").unwrap(), "120");
+        let two = "http://a.example/ 0.0.0.0 19960923142103 text/html 200 \
+                   fac069150613fe55599cc7fa88aa089d - 209 a.arc 202";
+        assert_eq!(value(two, "content-type").unwrap(), "text/html");
+        assert_eq!(value(two, "content-length").unwrap(), "202");
+        assert!(begins_file("filedesc://a.arc 0.0.0.0 19960923142103 text/plain 76"));
+        for line in [
+            "",
+            "http://a.example/",
+            "one two three 4",
+            "<p>in 20080430204825 or 12",
+            "a b 20080430204825 c 1",
+        ] {
+            assert_eq!(headers(line), None, "{line}");
+        }
+    }
+}
