@@ -235,7 +235,7 @@ fn small_slips_are_told() {
         assert!(said.contains("no-such-file"), "{said}");
     }
     let said = refused(&["--seeds", "s.txt", "--delay", "-1s"]);
-    assert!(said.contains("is no time"), "{said}");
+    assert!(said.contains("is not a duration"), "{said}");
     let plan = crawl().args(["plan", "--pages", "-5"]).output().unwrap();
     assert_eq!(code(&plan), 1);
     assert!(text(&plan.stderr).contains("1e9 or 2^34"), "{}", text(&plan.stderr));

@@ -339,11 +339,11 @@ mod tests {
     #[test]
     fn a_value_below_zero_is_wrong_as_a_value() {
         for (words, said) in [
-            (&["--delay", "-1s"][..], "is no time"),
+            (&["--delay", "-1s"][..], "is not a duration"),
             (&["--max-pages", "-1"], "whole number below 2^64"),
-            (&["--seeds", "s.txt", "--max-bytes", "-5MiB"], "is no size"),
+            (&["--seeds", "s.txt", "--max-bytes", "-5MiB"], "is not a size"),
             (&["pages", "x", "--max-links", "-1"], "--max-links"),
-            (&["--concurrency", "-1"], "is no whole number from 1"),
+            (&["--concurrency", "-1"], "is not a whole number from 1"),
             (&["find-all", "--distance", "-1"], "--distance"),
             (&["status", "--json", "-1"], "unexpected"),
             (&["status", "-1"], "unexpected argument '-1'"),

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::exit::{USAGE, coded};
 use crate::settings::{ScopeName, Settings};
-use crate::units::{Limit, Size, Time};
+use hapax_data::units::{Limit, Size, Time};
 
 /// A limit that is set and not `none`.
 fn given<T>(limit: &Option<Limit<T>>) -> Option<&T> {

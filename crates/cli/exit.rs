@@ -63,6 +63,9 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
         if let Some(coded) = cause.downcast_ref::<Coded>() {
             return coded.code;
         }
+        if cause.is::<hapax_data::units::UnitError>() {
+            return USAGE;
+        }
         let data = match cause.downcast_ref::<hapax_crawl::Error>() {
             Some(hapax_crawl::Error::Config { .. }) => return USAGE,
             Some(hapax_crawl::Error::Panicked) => return WRITE,

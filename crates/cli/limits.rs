@@ -12,7 +12,7 @@ use hapax_url::UrlLimits;
 
 use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
-use crate::units::{Limit, Size, Time, parse_duration, parse_size};
+use hapax_data::units::{Limit, Size, Time, parse_duration, parse_size};
 
 /// A host that fails is left alone for ten times the delay at first, but within these.
 const SHORTEST_BREAK: Duration = Duration::from_millis(200);

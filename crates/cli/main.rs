@@ -25,7 +25,6 @@ mod shell;
 mod signals;
 mod spelling;
 mod summary;
-mod units;
 
 use std::process::ExitCode;
 

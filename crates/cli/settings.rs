@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::exit::{USAGE, coded};
 use crate::spelling::recipe_named;
-use crate::units::Time;
+use hapax_data::units::Time;
 
 pub(crate) use all::Settings;
 
@@ -200,7 +200,7 @@ mod tests {
     use clap::Args as _;
 
     use super::*;
-    use crate::units::Limit;
+    use hapax_data::units::Limit;
 
     #[test]
     fn a_flag_wins_over_the_file_and_a_wrong_name_is_guessed() {

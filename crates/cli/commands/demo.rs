@@ -15,8 +15,8 @@ use crate::exit::{USAGE, coded};
 use crate::settings::Settings;
 use crate::shell::shell_path;
 use crate::summary::{code_of, print_summary};
-use crate::units::Limit;
 use hapax_data::DataDir;
+use hapax_data::units::Limit;
 
 /// Bytes of a request's head.
 const MAX_REQUEST: usize = 16 * 1024;

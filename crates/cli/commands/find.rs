@@ -14,8 +14,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::args::{Common, FindArgs};
 use crate::exit::{COMPLETE, USAGE, coded};
-use crate::units::parse_size;
 use hapax_data::inputs::unpacked;
+use hapax_data::units::parse_size;
 use hapax_data::unwritable;
 
 /// What is looked for.

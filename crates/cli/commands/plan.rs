@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use hapax_data::units::parse_size;
 use hapax_dedup::{MAX_DISTANCE, Plan, plans, published_designs};
 use serde_json::json;
 
@@ -18,7 +19,7 @@ const SKETCH_BYTES: u64 = 64 + 16 * 9;
 
 pub(super) fn run(args: &PlanArgs) -> Result<u8> {
     let pages = number(&args.pages)?;
-    let memory = args.memory.as_deref().map(crate::units::parse_size).transpose()?;
+    let memory = args.memory.as_deref().map(parse_size).transpose()?;
     let plans = plans(pages, args.distance, memory.map(|bytes| bytes as f64)).ok_or_else(|| {
         coded(USAGE, format!("--distance {}: 0 to {MAX_DISTANCE} are possible", args.distance))
     })?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Limit, Size, Time};
+use hapax_data::units::{Limit, Size, Time};
 
 /// Limits of responses and their bodies.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use clap::builder::BoolishValueParser;
 use serde::{Deserialize, Serialize};
 
 use super::{PolicyName, ScopeName};
-use crate::units::{Limit, Size, Time, check_count};
+use hapax_data::units::{Limit, Size, Time, check_count};
 
 /// Between the values of a list in the environment: regular expressions and headers hold anything else.
 const LINE: char = '\n';

@@ -36,6 +36,7 @@ mod standing;
 mod tables;
 mod text_store;
 mod texts;
+pub mod units;
 
 pub use addresses::Addresses;
 pub use again::Again;

@@ -1,71 +1,75 @@
-//! Times, sizes and limits: as they are written, and what they are.
+//! Durations, sizes and limits with units, as users write them in flags and settings files.
 
 use std::fmt::{self, Display};
 use std::marker::PhantomData;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::Result;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 
-use crate::exit::{USAGE, coded};
+/// Why a text is not a duration or size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnitError(String);
 
-/// What is added to a clock must not overflow it.
+/// The longest duration: added to a clock, it must not overflow.
 const LONGEST: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
 
-/// What takes back a limit that an earlier run, the environment or a file has set.
-pub(crate) const NONE: &str = "none";
+/// Removes a limit that an earlier run, the environment or a file has set.
+pub const NONE: &str = "none";
 
-/// A time as it was written, and its value.
+/// A duration as written, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Time {
+pub struct Time {
     text: String,
     value: Duration,
 }
 
-/// A number of bytes as it was written, and its value.
+/// A number of bytes as written, and its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+pub struct Size {
     text: String,
     value: u64,
 }
 
 /// A limit, or [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit<T>(pub(crate) Option<T>);
+pub struct Limit<T>(pub Option<T>);
 
 impl Time {
-    pub(crate) const fn duration(&self) -> Duration {
+    /// The duration.
+    pub const fn duration(&self) -> Duration {
         self.value
     }
 }
 
 impl Size {
-    pub(crate) const fn bytes(&self) -> u64 {
+    /// The number of bytes.
+    pub const fn bytes(&self) -> u64 {
         self.value
     }
 }
 
 impl FromStr for Time {
-    type Err = anyhow::Error;
+    type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, UnitError> {
         Ok(Self { value: parse_duration(text)?, text: text.to_owned() })
     }
 }
 
 impl FromStr for Size {
-    type Err = anyhow::Error;
+    type Err = UnitError;
 
-    fn from_str(text: &str) -> Result<Self> {
+    fn from_str(text: &str) -> Result<Self, UnitError> {
         Ok(Self { value: parse_size(text)?, text: text.to_owned() })
     }
 }
 
 /// The value of a limit: a number, a size or a time.
-pub(crate) trait Limited: FromStr + Serialize {
+pub trait Limited: FromStr + Serialize {
     /// How it is written.
     const WRITTEN: &'static str;
 
@@ -84,7 +88,7 @@ impl Limited for u64 {
 impl Limited for Size {
     const WRITTEN: &'static str = "a size";
 
-    fn wrong(error: anyhow::Error) -> String {
+    fn wrong(error: UnitError) -> String {
         error.to_string()
     }
 }
@@ -92,7 +96,7 @@ impl Limited for Size {
 impl Limited for Time {
     const WRITTEN: &'static str = "a time";
 
-    fn wrong(error: anyhow::Error) -> String {
+    fn wrong(error: UnitError) -> String {
         error.to_string()
     }
 }
@@ -120,10 +124,13 @@ impl Display for Size {
     }
 }
 
-/// How many at a time.
-pub(crate) fn check_count(text: &str) -> Result<usize, String> {
+/// Parses a number of requests at a time.
+///
+/// # Errors
+/// For 0 and for texts that are not a whole number.
+pub fn check_count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| format!("{text:?} is no whole number from 1 to {}", usize::MAX))
+    count.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {}", usize::MAX))
 }
 
 impl Serialize for Time {
@@ -187,8 +194,13 @@ impl<T: Limited> Visitor<'_> for LimitVisitor<T> {
     }
 }
 
-/// `500ms`, `1s`, `1.5s`, `2m`, `3h`, `1d`; `0` needs no unit.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
+/// Parses a duration: `500ms`, `1s`, `1.5s`, `2m`, `3h`, `1d`; `0` needs no unit.
+///
+/// # Errors
+/// For other texts, and for more than a hundred years.
+pub fn parse_duration(text: &str) -> Result<Duration, UnitError> {
+    let wrong =
+        || UnitError(format!("{text:?} is not a duration: write it like 500ms, 1s, 2m, 3h"));
     let (value, unit) = split_unit(text);
     let factor = match unit {
         "ms" => 0.001,
@@ -197,24 +209,22 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration> {
         "h" => 3600.0,
         "d" => 86_400.0,
         "" if value == "0" => 0.0,
-        _ => {
-            return Err(coded(
-                USAGE,
-                format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"),
-            ));
-        }
+        _ => return Err(wrong()),
     };
     let seconds = value.parse::<f64>().ok().map(|value| value * factor);
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    match time {
-        Some(time) if time <= LONGEST => Ok(time),
-        Some(_) => Err(coded(USAGE, format!("{text:?} is longer than a hundred years"))),
-        None => Err(coded(USAGE, format!("{text:?} is no time: write it like 500ms, 1s, 2m, 3h"))),
+    match time.ok_or_else(wrong)? {
+        time if time <= LONGEST => Ok(time),
+        _ => Err(UnitError(format!("{text:?} is longer than a hundred years"))),
     }
 }
 
-/// `100`, `64KiB`, `1.5MiB`, `2GB`.
-pub(crate) fn parse_size(text: &str) -> Result<u64> {
+/// Parses a size in bytes: `100`, `64KiB`, `1.5MiB`, `2GB`.
+///
+/// # Errors
+/// For other texts.
+pub fn parse_size(text: &str) -> Result<u64, UnitError> {
+    let wrong = || UnitError(format!("{text:?} is not a size: write it like 64MiB, 2GB"));
     let (value, unit) = split_unit(text);
     let factor: f64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -226,12 +236,10 @@ pub(crate) fn parse_size(text: &str) -> Result<u64> {
         "mb" => 1e6,
         "gb" => 1e9,
         "tb" => 1e12,
-        _ => return Err(coded(USAGE, format!("{text:?} is no size: write it like 64MiB, 2GB"))),
+        _ => return Err(wrong()),
     };
     let value = value.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
-    value
-        .map(|value| (value * factor) as u64)
-        .ok_or_else(|| coded(USAGE, format!("{text:?} is no size: write it like 64MiB, 2GB")))
+    value.map(|value| (value * factor) as u64).ok_or_else(wrong)
 }
 
 fn split_unit(text: &str) -> (&str, &str) {
