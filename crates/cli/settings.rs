@@ -130,6 +130,7 @@ impl Settings {
             guard: self.guard()?,
             proxy: proxy.transpose()?,
             insecure: Self::hosts("insecure", &self.safety.insecure)?,
+            roots: self.safety.ca.clone().unwrap_or_default(),
             headers: Self::list(&self.requests.header).map(header).collect::<Result<_>>()?,
             cookies: self.requests.cookies == Some(true),
             ignore_robots: Self::hosts("ignore-robots", &self.politeness.ignore_robots)?,

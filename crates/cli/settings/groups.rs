@@ -102,6 +102,9 @@ pub(crate) struct Safety {
     /// Do not verify this host's TLS certificate (repeatable)
     #[arg(long, env = "HAPAX_INSECURE", value_delimiter = LINE, value_name = "HOST")]
     pub(crate) insecure: Option<Vec<String>>,
+    /// Trust the certificates of this PEM file too, of a private network for example (repeatable)
+    #[arg(long, env = "HAPAX_CA", value_delimiter = LINE, value_name = "FILE")]
+    pub(crate) ca: Option<Vec<PathBuf>>,
     /// Send all requests through this proxy. It resolves names itself: of those, only address
     /// literals are checked here
     #[arg(long, env = "HAPAX_PROXY", value_name = "URL")]

@@ -53,6 +53,8 @@ pub(super) struct Head {
     bodiless: bool,
     #[serde(default)]
     ended_early: bool,
+    #[serde(default)]
+    http2: bool,
     /// Somebody wanted the body.
     wanted: bool,
     request_bytes: usize,
@@ -98,6 +100,7 @@ pub(super) fn frame(entry: &Entry, answer: &Answer) -> Option<(Vec<u8>, usize)> 
         peer: response.peer,
         bodiless: response.bodiless,
         ended_early: response.ended_early,
+        http2: response.http2,
         wanted: !response.body.is_empty(),
         request_bytes: response.request.len(),
         head_bytes: http.len(),
@@ -163,7 +166,7 @@ pub(super) fn parse(frame: Vec<u8>, entry: &Entry) -> Option<(Answer, bool)> {
     let mut response = Response::stored(entry.url.clone(), status, headers, raw);
     (response.peer, response.took, response.bodiless) =
         (head.peer, head.server_took, head.bodiless);
-    response.ended_early = head.ended_early;
+    (response.ended_early, response.http2) = (head.ended_early, head.http2);
     response.request = request;
     let answer = Answer {
         response,

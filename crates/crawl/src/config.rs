@@ -122,6 +122,8 @@ pub struct Requests {
     pub proxy: Option<Url>,
     /// Hosts whose certificates are not verified.
     pub insecure: Vec<String>,
+    /// PEM files of certificates that are trusted beside those of Mozilla and the system.
+    pub roots: Vec<std::path::PathBuf>,
     /// Additional headers, sent to the origins of the seeds only.
     pub headers: Vec<(String, String)>,
     /// Whether to keep cookies during the run.
@@ -161,6 +163,7 @@ impl Requests {
             guard,
             proxy: self.proxy.clone(),
             insecure: self.insecure.clone(),
+            roots: self.roots.clone(),
             headers: self.headers.clone(),
             header_origins: seeds.iter().map(hapax_fetch::origin).collect(),
             cookies: self.cookies,

@@ -36,6 +36,7 @@ struct RequestRules {
     agent: String,
     robots_token: String,
     insecure: Vec<String>,
+    roots: Vec<std::path::PathBuf>,
     max_ratio: usize,
     max_redirects: u8,
 }
@@ -85,6 +86,7 @@ impl RulesIdentity {
                 agent,
                 robots_token,
                 insecure: requests.insecure.clone(),
+                roots: requests.roots.clone(),
                 max_ratio: requests.limits.max_ratio,
                 max_redirects: config.max_redirects,
             },
@@ -134,7 +136,7 @@ impl RulesIdentity {
         }
         for (reason, is_other) in [
             (SkipReason::Robots, now.robots_token != then.robots_token),
-            (SkipReason::Tls, now.insecure != then.insecure),
+            (SkipReason::Tls, (&now.insecure, &now.roots) != (&then.insecure, &then.roots)),
             (SkipReason::Bomb, now.max_ratio != then.max_ratio),
             (SkipReason::Redirects, now.max_redirects != then.max_redirects),
             (SkipReason::CrawlDelay, self.max_crawl_delay != before.max_crawl_delay),
@@ -173,6 +175,8 @@ mod tests {
         assert_eq!(wider.changed_since(&before), [SkipReason::TooLarge]);
         let insecure = identity(|config| config.requests.insecure = vec!["a.example".to_owned()]);
         assert_eq!(insecure.changed_since(&before), [SkipReason::Tls]);
+        let trusted = identity(|config| config.requests.roots = vec!["ca.pem".into()]);
+        assert_eq!(trusted.changed_since(&before), [SkipReason::Tls]);
         let named = identity(|config| {
             config.requests.headers = vec![("Cookie".to_owned(), "secret".to_owned())];
         });

@@ -1,6 +1,7 @@
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reqwest::header::{
@@ -19,12 +20,19 @@ use crate::idle::{IDLE, IdleConnections};
 use crate::limits::{LARGE_BODY, Limits};
 use crate::resolver::GuardedResolver;
 use crate::response::{Response, in_one, kept_headers};
-use crate::tls;
+use crate::tls::{self, Trust};
 
 const ACCEPTED: &str = "text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5";
 /// Maximum number of header fields of a response.
 const MAX_HEADER_FIELDS: usize = 1_000;
 const ENCODINGS: &str = "gzip, deflate, br, zstd";
+/// HTTP/2 (RFC 9113): bytes of a body that a server may send unasked, of one stream and of all streams of a connection.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 2 << 20;
+/// HTTP/2: bytes of a response's header fields, decompressed.
+const MAX_HEADER_LIST: u32 = 256 << 10;
+/// HTTP/2: a connection that is silent for so long is asked for a sign of life, and closed if none comes within as long.
+const PING: Duration = Duration::from_secs(10);
 
 /// How a [`Fetcher`] is made.
 #[derive(Clone, Debug, Default)]
@@ -40,6 +48,8 @@ pub struct Options {
     pub proxy: Option<Url>,
     /// Hosts whose certificates are not verified: `a.example`, at all of its ports, or `a.example:8443`.
     pub insecure: Vec<String>,
+    /// PEM files of certificates that are trusted beside those of Mozilla and the system.
+    pub roots: Vec<PathBuf>,
     /// Further headers: what they say may be a secret.
     pub headers: Vec<(String, String)>,
     /// Who gets them, as [`origin`] writes it: never any other host or port, and nobody in clear text
@@ -52,14 +62,14 @@ pub struct Options {
 
 /// Makes requests, one hop each: a redirect is a response like any other.
 ///
-/// HTTP/1.1 only, no Referer, no proxy from the environment; certificates are verified against
-/// Mozilla's roots, cookies are off, unless [`Options`] say otherwise.
+/// HTTP/2 where the server offers it in the TLS handshake (ALPN), else HTTP/1.1; no Referer, no proxy from the environment.
+/// Certificates are verified against the roots of Mozilla and the system, cookies are off, unless [`Options`] say otherwise.
 #[derive(Clone, Debug)]
 pub struct Fetcher {
-    client: reqwest::Client,
+    verified: Clients,
     agent: String,
     /// For hosts whose certificates are not verified.
-    insecure: Option<(reqwest::Client, Arc<[String]>)>,
+    insecure: Option<(Clients, Arc<[String]>)>,
     limits: Limits,
     guard: Arc<AddressGuard>,
     proxied: bool,
@@ -70,6 +80,14 @@ pub struct Fetcher {
     personal: bool,
     bodies: Bodies,
     idle: Arc<IdleConnections>,
+}
+
+/// The HTTP clients of the hosts that are verified alike.
+#[derive(Clone, Debug)]
+struct Clients {
+    any: reqwest::Client,
+    /// HTTP/1.1 only: for connections that serve one request, and for servers that ask for it.
+    http1: reqwest::Client,
 }
 
 /// What a stored copy is known by, for a conditional request (RFC 9110, 13).
@@ -92,13 +110,14 @@ impl Fetcher {
         let dns_timeout = options.limits.dns_timeout;
         let resolver = GuardedResolver::new(Arc::clone(&guard), proxy, dns_timeout);
         let jar = options.cookies.then(Arc::<Jar>::default);
-        let verified = client(&options, &resolver, jar.as_ref(), true)?;
+        let clients = |trust: Option<&Trust>| -> Result<Clients, Error> {
+            let client = |http2| client(&options, &resolver, jar.as_ref(), trust, http2);
+            Ok(Clients { any: client(true)?, http1: client(false)? })
+        };
+        let verified = clients(Some(&Trust::new(&options.roots)?))?;
         let insecure = match options.insecure.is_empty() {
             true => None,
-            false => {
-                let client = client(&options, &resolver, jar.as_ref(), false)?;
-                Some((client, options.insecure.into()))
-            }
+            false => Some((clients(None)?, options.insecure.into())),
         };
         let mut headers = HeaderMap::new();
         for (name, value) in &options.headers {
@@ -107,7 +126,7 @@ impl Fetcher {
             headers.append(name, value.parse().map_err(|_| wrong("no header value"))?);
         }
         Ok(Self {
-            client: verified,
+            verified,
             agent: options.user_agent,
             insecure,
             personal: options.cookies || !options.headers.is_empty(),
@@ -207,13 +226,23 @@ impl Fetcher {
         let mut clock = Clock::new(started);
         let mut request = self.request(url, known)?;
         let under_way = self.idle.begin(host_and_port(url), started);
+        let clients = self.clients_for(url);
+        let mut client = &clients.any;
         if !under_way.stays_open() {
             request.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            client = &clients.http1;
         }
         let sent = self.request_head(&request);
-        let client = self.client_for(url);
         let first = self.limits.first_wait();
-        let mut response = clock.within(&self.limits, first, client.execute(request)).await?;
+        let again = request.try_clone();
+        let mut answer = clock.within(&self.limits, first, client.execute(request)).await;
+        // RFC 9113, section 7: HTTP_1_1_REQUIRED.
+        if let (Err(error), Some(again)) = (&answer, again)
+            && error.wants_http1()
+        {
+            answer = clock.within(&self.limits, first, clients.http1.execute(again)).await;
+        }
+        let mut response = answer?;
         let peer = response.remote_addr();
         if peer.is_some_and(|peer| !self.may_talk_to(url, peer.ip())) {
             return Err(private(url));
@@ -261,6 +290,7 @@ impl Fetcher {
         }
         Ok(Response {
             ended_early: ended_early && wanted,
+            http2: response.version() == reqwest::Version::HTTP_2,
             url: url.clone(),
             status: response.status().as_u16(),
             headers,
@@ -305,7 +335,7 @@ impl Fetcher {
     }
 
     fn request(&self, url: &Url, known: &Validators) -> Result<reqwest::Request, Error> {
-        let mut request = self.client_for(url).get(bare(url));
+        let mut request = self.clients_for(url).any.get(bare(url));
         if self.header_origins.contains(&origin(url)) {
             request = request.headers(HeaderMap::clone(&self.headers));
         }
@@ -345,14 +375,14 @@ impl Fetcher {
         head
     }
 
-    fn client_for(&self, url: &Url) -> &reqwest::Client {
+    fn clients_for(&self, url: &Url) -> &Clients {
         let (host, place) = (url.host_str(), host_and_port(url));
         let named = |hosts: &[String]| {
             hosts.iter().any(|named| Some(named.as_str()) == host || *named == place)
         };
         match &self.insecure {
-            Some((client, hosts)) if named(hosts) => client,
-            _ => &self.client,
+            Some((clients, hosts)) if named(hosts) => clients,
+            _ => &self.verified,
         }
     }
 
@@ -402,7 +432,8 @@ fn client(
     options: &Options,
     resolver: &GuardedResolver,
     jar: Option<&Arc<Jar>>,
-    verify: bool,
+    trust: Option<&Trust>,
+    http2: bool,
 ) -> Result<reqwest::Client, Error> {
     let mut headers = HeaderMap::new();
     let agent = HeaderValue::from_str(&options.user_agent);
@@ -410,13 +441,18 @@ fn client(
     headers.insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(ENCODINGS));
     let proxy = options.proxy.as_ref();
+    let protocols: &[&str] = if http2 { &["h2", "http/1.1"] } else { &["http/1.1"] };
     let mut builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls::config(verify)?)
+        .tls_backend_preconfigured(tls::config(trust, protocols)?)
         .dns_resolver(resolver.clone())
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
         .referer(false)
-        .http1_only()
+        .http2_initial_stream_window_size(STREAM_WINDOW)
+        .http2_initial_connection_window_size(CONNECTION_WINDOW)
+        .http2_max_header_list_size(MAX_HEADER_LIST)
+        .http2_keep_alive_interval(PING)
+        .http2_keep_alive_timeout(PING)
         .http1_max_headers(MAX_HEADER_FIELDS)
         // Old servers fold long headers and write odd ones; RFC 9112, 5.2.
         .http1_allow_obsolete_multiline_headers_in_responses(true)
@@ -446,3 +482,6 @@ mod tests;
 
 #[cfg(test)]
 mod hops_tests;
+
+#[cfg(test)]
+mod http2_tests;

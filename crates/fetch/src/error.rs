@@ -73,6 +73,11 @@ impl Error {
         passing || self.is_ours()
     }
 
+    /// Whether the server wants HTTP/1.1 in place of HTTP/2.
+    pub(crate) fn wants_http1(&self) -> bool {
+        self.detail.contains(HTTP1_REQUIRED)
+    }
+
     /// Whether the host did nothing wrong: it should be asked again, and not be blamed.
     pub const fn is_ours(&self) -> bool {
         matches!(self.kind, Kind::Busy)
@@ -86,6 +91,9 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// How the client words the error code HTTP_1_1_REQUIRED (RFC 9113, section 7).
+const HTTP1_REQUIRED: &str = "endpoint requires HTTP/1.1";
 
 /// What kind of failure the client met.
 pub(crate) fn translate(error: reqwest::Error) -> Error {

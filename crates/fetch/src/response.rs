@@ -49,6 +49,8 @@ pub struct Response {
     pub bodiless: bool,
     /// Whether the connection was closed early although the content is complete: it ends with `</html>` or a gzip trailer.
     pub ended_early: bool,
+    /// Whether it came over HTTP/2.
+    pub http2: bool,
     /// Who answered.
     pub peer: Option<SocketAddr>,
     /// Time until the body was in, without what it waited for other large bodies.
@@ -81,6 +83,7 @@ impl Response {
             body,
             bodiless,
             ended_early: false,
+            http2: false,
             peer: None,
             took,
             request,

@@ -1,27 +1,141 @@
-//! TLS with Mozilla's roots, and without verification for hosts that a person named.
+//! TLS: trusted roots, ALPN, and connections without verification for hosts that the user named.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::verify_server_name;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use crate::error::{Error, Kind};
 
-/// A configuration that verifies certificates, or one for `--insecure` hosts that does not.
-pub(crate) fn config(verify: bool) -> Result<ClientConfig, Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| Error::new(Kind::Protocol, error.to_string()))?;
-    if verify {
-        let mut roots = RootCertStore::empty();
+/// Environment variable that names a file of trusted roots in place of the system's.
+const SSL_CERT_FILE: &str = "SSL_CERT_FILE";
+/// Certificates that are read of a file.
+const MAX_ROOTS: usize = 10_000;
+
+/// What is trusted.
+#[derive(Debug)]
+pub(crate) struct Trust {
+    roots: Arc<RootCertStore>,
+    /// Certificates of files that the user named. A server that has one of them needs no signature: most certificates that
+    /// nobody signed are marked as those of an authority, which is no certificate of a server (RFC 5280, section 4.2.1.9).
+    named: Vec<CertificateDer<'static>>,
+}
+
+impl Trust {
+    /// Mozilla's roots, the system's or those of `SSL_CERT_FILE`, and those of the PEM files `more`.
+    ///
+    /// # Errors
+    /// For a file of `more`, or one that the environment names, that cannot be read or has no certificate. System roots that
+    /// cannot be read are left out.
+    pub(crate) fn new(more: &[PathBuf]) -> Result<Self, Error> {
+        let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        return Ok(builder.with_root_certificates(roots).with_no_client_auth());
+        match std::env::var_os(SSL_CERT_FILE).filter(|path| !path.is_empty()) {
+            Some(path) => named.extend(read_file(SSL_CERT_FILE, Path::new(&path))?),
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        for path in more {
+            named.extend(read_file("--ca", path)?);
+        }
+        roots.add_parsable_certificates(named.iter().cloned());
+        Ok(Self { roots: Arc::new(roots), named })
     }
-    let builder = builder.dangerous().with_custom_certificate_verifier(Arc::new(Anyone(provider)));
-    Ok(builder.with_no_client_auth())
+
+    fn verifier(
+        &self,
+        provider: Arc<CryptoProvider>,
+    ) -> Result<Arc<dyn ServerCertVerifier>, Error> {
+        let roots = Arc::clone(&self.roots);
+        let verifier = WebPkiServerVerifier::builder_with_provider(roots, provider).build();
+        let verifier = verifier.map_err(|error| Error::new(Kind::Tls, error.to_string()))?;
+        Ok(match self.named.is_empty() {
+            true => verifier,
+            false => Arc::new(Named { verifier, certificates: self.named.clone() }),
+        })
+    }
+}
+
+fn read_file(source: &str, path: &Path) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let wrong = |what: &str| Error::new(Kind::Tls, format!("{source} {}: {what}", path.display()));
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|e| wrong(&e.to_string()))?;
+    let read: Result<Vec<_>, _> = certificates.take(MAX_ROOTS).collect();
+    match read {
+        Ok(read) if read.is_empty() => Err(wrong("it has no certificate in PEM format")),
+        Ok(read) => Ok(read),
+        Err(error) => Err(wrong(&error.to_string())),
+    }
+}
+
+/// Makes a configuration. Without `trust` it verifies no certificate: only for hosts that the user named.
+pub(crate) fn config(trust: Option<&Trust>, protocols: &[&str]) -> Result<ClientConfig, Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = match trust {
+        Some(trust) => trust.verifier(Arc::clone(&provider))?,
+        None => Arc::new(Anyone(Arc::clone(&provider))),
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| Error::new(Kind::Protocol, error.to_string()))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    Ok(config)
+}
+
+/// Accepts the certificates themselves that the user named, for their names, and verifies all others.
+#[derive(Debug)]
+struct Named {
+    verifier: Arc<WebPkiServerVerifier>,
+    certificates: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Named {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if self.certificates.iter().any(|named| named.as_ref() == certificate.as_ref()) {
+            verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        self.verifier.verify_server_cert(certificate, intermediates, name, ocsp, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.verifier.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
 }
 
 /// Takes any certificate; signatures are checked all the same.
@@ -64,4 +178,4 @@ impl ServerCertVerifier for Anyone {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -42,6 +42,9 @@ pub(crate) fn known_fields(
     if let Some(digest) = payload_digest {
         head.field("WARC-Payload-Digest", digest);
     }
+    if response.http2 {
+        head.field("WARC-Protocol", "h2");
+    }
     if let Some(peer) = response.peer {
         head.field("WARC-IP-Address", &peer.ip().to_string());
     }

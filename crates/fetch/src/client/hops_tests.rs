@@ -168,3 +168,32 @@ async fn a_name_that_nobody_resolves_is_given_up_in_time() {
     assert!(began.elapsed() < Duration::from_secs(5));
     assert_eq!(Limits::default().dns_timeout, Duration::from_secs(10));
 }
+
+/// RFC 8305: an address that does not answer delays a request by a moment, not by the time to connect.
+#[tokio::test]
+async fn a_host_whose_ipv6_address_does_not_answer_is_reached_by_ipv4() {
+    let (url, _) = recorded(|_| text("page")).await;
+    let port = url.port().unwrap();
+    // A full queue: further connections are not answered at all.
+    let silent = socket2::Socket::new(socket2::Domain::IPV6, socket2::Type::STREAM, None).unwrap();
+    let address: std::net::SocketAddr = format!("[::1]:{port}").parse().unwrap();
+    if silent.bind(&address.into()).is_err() {
+        eprintln!("left out: this machine has no IPv6");
+        return;
+    }
+    silent.listen(0).unwrap();
+    let wait = Duration::from_millis(100);
+    let mut queued = Vec::new();
+    while let Ok(stream) = std::net::TcpStream::connect_timeout(&address, wait) {
+        queued.push(stream);
+    }
+    let mut guard = AddressGuard::default();
+    guard.allow = vec!["::1/128".parse().unwrap(), "127.0.0.0/8".parse().unwrap()];
+    let fetcher = Fetcher::new(Options { guard, ..Options::default() }).unwrap();
+    let answer = ["[::1]:0", "127.0.0.1:0"].map(|address| address.parse().unwrap()).to_vec();
+    fetcher.resolver.script.lock().unwrap().push(Some(answer));
+    let url = Url::parse(&format!("http://dual.example:{port}/")).unwrap();
+    let started = Instant::now();
+    assert_eq!(fetcher.get(&url).await.unwrap().status, 200);
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+}

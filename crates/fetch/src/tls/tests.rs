@@ -2,65 +2,135 @@ use super::*;
 use crate::client::{Fetcher, Options};
 use crate::guard::AddressGuard;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
-use rustls::{ServerConfig, ServerConnection, Stream};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use url::Url;
 
 /// Made by `openssl req -x509 -newkey ec -days 36500`, for `localhost` and 127.0.0.1.
-const CERTIFICATE: &[u8] = include_bytes!("../../tests/data/loopback-certificate.der");
-const KEY: &[u8] = include_bytes!("../../tests/data/loopback-key.der");
+const SELF_SIGNED: [&[u8]; 2] = [
+    include_bytes!("../../tests/data/loopback-certificate.der"),
+    include_bytes!("../../tests/data/loopback-key.der"),
+];
+/// For the same names, signed by the key of root.pem.
+const SIGNED: [&[u8]; 2] = [
+    include_bytes!("../../tests/data/signed-certificate.der"),
+    include_bytes!("../../tests/data/signed-key.der"),
+];
 
-/// A server whose certificate nobody has signed; its port.
-fn server() -> u16 {
+pub(crate) type Connection = StreamOwned<ServerConnection, TcpStream>;
+
+/// A server that offers these protocols and gives each connection to `serve`; its port.
+pub(crate) fn server(
+    [certificate, key]: [&'static [u8]; 2],
+    protocols: &[&str],
+    serve: impl Fn(Connection) + Send + Sync + 'static,
+) -> u16 {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(KEY));
-    let config = ServerConfig::builder_with_provider(provider)
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
+    let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![CertificateDer::from(CERTIFICATE)], key)
+        .with_single_cert(vec![CertificateDer::from(certificate)], key)
         .unwrap();
-    let config = Arc::new(config);
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let (config, serve) = (Arc::new(config), Arc::new(serve));
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
-        for mut socket in listener.incoming().flatten() {
-            let mut connection = ServerConnection::new(Arc::clone(&config)).unwrap();
-            let mut stream = Stream::new(&mut connection, &mut socket);
-            // A handshake that the client breaks off is an error here.
-            if stream.read(&mut [0; 2048]).is_ok() {
-                let answer =
-                    "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\npage";
-                let _ = stream.write_all(answer.as_bytes());
-            }
+        for socket in listener.incoming().flatten() {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let serve = Arc::clone(&serve);
+            std::thread::spawn(move || serve(StreamOwned::new(connection, socket)));
         }
     });
     port
 }
 
+pub(crate) fn self_signed_server(
+    protocols: &[&str],
+    serve: impl Fn(Connection) + Send + Sync + 'static,
+) -> u16 {
+    server(SELF_SIGNED, protocols, serve)
+}
+
+/// Answers one request over HTTP/1.1.
+pub(crate) fn one_page(mut stream: Connection) {
+    // A handshake that the client breaks off is an error here.
+    if stream.read(&mut [0; 2048]).is_ok() {
+        let answer = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 4\r\n\r\npage";
+        let _ = stream.write_all(answer.as_bytes());
+    }
+}
+
+fn urls(port: u16) -> [Url; 2] {
+    ["127.0.0.1", "localhost"].map(|host| Url::parse(&format!("https://{host}:{port}/")).unwrap())
+}
+
+fn fetcher(urls: &[Url], options: Options) -> Fetcher {
+    let mut guard = AddressGuard::default();
+    urls.iter().for_each(|url| guard.allow_seed(url));
+    Fetcher::new(Options { guard, ..options }).unwrap()
+}
+
 #[tokio::test]
-async fn a_certificate_of_nobody_is_taken_of_the_named_host_alone() {
-    let port = server();
-    let [named, other] = ["127.0.0.1", "localhost"]
-        .map(|host| Url::parse(&format!("https://{host}:{port}/")).unwrap());
+async fn a_self_signed_certificate_is_accepted_from_the_named_host_alone() {
+    let port = server(SELF_SIGNED, &[], one_page);
+    let urls = urls(port);
+    let [named, other] = &urls;
     let with = |insecure: &[&str]| {
-        let mut guard = AddressGuard::default();
-        guard.allow_seed(&named);
-        guard.allow_seed(&other);
         let insecure = insecure.iter().map(|host| (*host).to_owned()).collect();
-        Fetcher::new(Options { guard, insecure, ..Options::default() }).unwrap()
+        fetcher(&urls, Options { insecure, ..Options::default() })
     };
-    for url in [&named, &other] {
+    for url in &urls {
         let error = with(&[]).get(url).await.unwrap_err();
         assert_eq!(error.kind(), Kind::Tls, "{url}: {error}");
         assert!(!error.is_transient());
     }
     for host in ["127.0.0.1".to_owned(), format!("127.0.0.1:{port}")] {
         let insecure = with(&[&host]);
-        assert_eq!(insecure.get(&named).await.unwrap().body, "page");
-        assert_eq!(insecure.get(&other).await.unwrap_err().kind(), Kind::Tls);
+        assert_eq!(insecure.get(named).await.unwrap().body, "page");
+        assert_eq!(insecure.get(other).await.unwrap_err().kind(), Kind::Tls);
     }
     let elsewhere = with(&["127.0.0.1:1"]);
-    assert_eq!(elsewhere.get(&named).await.unwrap_err().kind(), Kind::Tls);
+    assert_eq!(elsewhere.get(named).await.unwrap_err().kind(), Kind::Tls);
+}
+
+#[tokio::test]
+async fn a_named_file_makes_its_certificates_trusted() {
+    let data = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
+    let [signed, alone] = [SIGNED, SELF_SIGNED].map(|keys| urls(server(keys, &[], one_page)));
+    let all = [signed.clone(), alone.clone()].concat();
+    let with = |roots: &[&str]| {
+        let roots = roots.iter().map(|name| data(name)).collect();
+        fetcher(&all, Options { roots, ..Options::default() })
+    };
+    let (root, itself) = (with(&["root.pem"]), with(&["loopback-certificate.pem"]));
+    for [url, other] in [[&signed[0], &alone[0]], [&signed[1], &alone[1]]] {
+        assert_eq!(root.get(url).await.unwrap().body, "page");
+        assert_eq!(root.get(other).await.unwrap_err().kind(), Kind::Tls);
+        // A certificate that nobody signed is trusted if the file has it.
+        assert_eq!(itself.get(other).await.unwrap().body, "page");
+        assert_eq!(itself.get(url).await.unwrap_err().kind(), Kind::Tls);
+    }
+    for wrong in ["no-such.pem", "loopback-key.der"] {
+        let options = Options { roots: vec![data(wrong)], ..Options::default() };
+        let error = Fetcher::new(options).unwrap_err().to_string();
+        assert!(error.contains(wrong), "{error}");
+    }
+}
+
+#[test]
+fn a_named_certificate_is_good_for_its_names_only() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/loopback-certificate.pem");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Trust::new(&[file]).unwrap().verifier(provider).unwrap();
+    let verify = |name: &'static str| {
+        let name = ServerName::try_from(name).unwrap();
+        let certificate = CertificateDer::from(SELF_SIGNED[0]);
+        verifier.verify_server_cert(&certificate, &[], &name, &[], UnixTime::now())
+    };
+    assert!(verify("localhost").is_ok());
+    assert!(verify("a.example").is_err());
 }
