@@ -42,7 +42,7 @@ use crate::summary::{Stop, Summary};
 use crate::url_rules::UrlRules;
 use crate::verdicts::Verdicts;
 use crate::weight::ROOM_KIB;
-use crate::writer::{Ended, Writer};
+use crate::writer::{CookieWalls, Ended, Writer};
 
 /// Answers that wait for the commit thread.
 const QUEUE: usize = 1024;
@@ -272,6 +272,7 @@ impl Crawl {
             seeds: starts,
             links_only: config.storage.links_only,
             max_redirects: config.max_redirects,
+            cookie_walls: CookieWalls::new(config.requests.cookies),
             patterns: Patterns::new(config.dust.clone()),
             url_rules,
             given_up_rules,

@@ -22,7 +22,7 @@ use super::host_rules::{HostRule, Source};
 use super::lanes::Place;
 use super::message::{LeaseResult, Message};
 use super::notes::VALIDATORS;
-use super::page::PageWork;
+use super::page::{PageWork, read_response};
 use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
 use super::stats::Budget;
@@ -247,6 +247,11 @@ async fn request(
                 && (*to != at || shared.cookies || hops == 0)
                 && normalize(to, &shared.url_limits).is_ok_and(|to| to == *url)
         });
+        // A page that only sets a cookie and loads itself again.
+        let reloads = || {
+            shared.cookies && response.cookies_changed && hops == 0 && reloads(shared, &response)
+        };
+        let spelling = spelling.or_else(|| (page && reloads()).then(|| at.clone()));
         let Some(to) = spelling else { break response };
         // The rules may tell spellings apart.
         if !place.server(allows(shared, lease, &to)).await {
@@ -264,6 +269,14 @@ async fn request(
         time: SystemTime::now(),
         asked_if_changed: known != Validators::default(),
     })
+}
+
+/// Whether a page says that it is to be loaded again (HTML standard, "refresh").
+fn reloads(shared: &Shared, response: &Response) -> bool {
+    let read = read_response(&response.url, response, &shared.page_limits, false);
+    let Some(target) = read.ok().and_then(|document| document.refresh) else { return false };
+    let normal = |url: &Url| normalize(url, &shared.url_limits).ok();
+    normal(&target).is_some_and(|target| normal(&response.url) == Some(target))
 }
 
 /// A request that gave no response.
@@ -337,7 +350,11 @@ async fn answered(shared: &Arc<Shared>, lease: &mut Lease, answer: Answer) -> Wo
     }
     shared.frontier.free(lease, HostAnswer::Answered { took }, Instant::now());
     if let Some(target) = response.redirect() {
-        return Ok(LeaseResult::Redirect { target, moved: matches!(status, 301 | 308) });
+        return Ok(LeaseResult::Redirect {
+            target,
+            moved: matches!(status, 301 | 308),
+            sets_cookie: response.header("set-cookie").is_some(),
+        });
     }
     let reason = match status {
         200 | 203 => return Ok(read(shared, lease, response, time).await),

@@ -35,6 +35,7 @@ pub(super) enum LeaseResult {
         target: Url,
         /// For good: 301 or 308.
         moved: bool,
+        sets_cookie: bool,
     },
     /// It is not there: 404 or 410.
     Gone {

@@ -122,8 +122,14 @@ impl Committer {
             self.forget(id)?;
             self.stats.update(|counts| counts.alias = counts.alias.saturating_sub(1));
         }
-        self.ask_again(text);
-        self.skip(text, SkipReason::Redirects, "a loop: it leads back to itself over others")
+        Ok(())
+    }
+
+    /// Logs a URL from which redirects lead back to it.
+    pub(super) fn skip_loop(&mut self, url: &Url, hint: &str) -> Result<()> {
+        self.ask_again(url.as_str());
+        let detail = format!("a loop: it leads back to itself over others{hint}");
+        self.skip(url.as_str(), SkipReason::Redirects, &detail)
     }
 
     /// At a second look a redirect may lead elsewhere: its line is of before.

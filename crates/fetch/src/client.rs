@@ -76,6 +76,7 @@ pub struct Fetcher {
     resolver: GuardedResolver,
     headers: Arc<HeaderMap>,
     header_origins: Arc<[String]>,
+    jar: Option<Arc<Jar>>,
     /// Whether what hosts set as cookies may stand for a person.
     personal: bool,
     bodies: Bodies,
@@ -137,6 +138,7 @@ impl Fetcher {
             proxied: options.proxy.is_some(),
             resolver,
             headers: Arc::new(headers),
+            jar,
             header_origins: options.header_origins.into(),
         })
     }
@@ -224,6 +226,7 @@ impl Fetcher {
         self.judge(url)?;
         let started = Instant::now();
         let mut clock = Clock::new(started);
+        let cookies = self.cookies_of(url);
         let mut request = self.request(url, known)?;
         let under_way = self.idle.begin(host_and_port(url), started);
         let clients = self.clients_for(url);
@@ -290,6 +293,7 @@ impl Fetcher {
         }
         Ok(Response {
             ended_early: ended_early && wanted,
+            cookies_changed: cookies != self.cookies_of(url),
             http2: response.version() == reqwest::Version::HTTP_2,
             url: url.clone(),
             status: response.status().as_u16(),
@@ -384,6 +388,11 @@ impl Fetcher {
             Some((clients, hosts)) if named(hosts) => clients,
             _ => &self.verified,
         }
+    }
+
+    /// The cookies that a request for this URL sends now.
+    fn cookies_of(&self, url: &Url) -> Option<String> {
+        self.jar.as_ref()?.of(url, std::time::SystemTime::now())
     }
 
     fn may_talk_to(&self, url: &Url, ip: IpAddr) -> bool {

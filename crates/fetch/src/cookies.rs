@@ -87,7 +87,7 @@ impl Jar {
     }
 
     /// The Cookie header of a request.
-    fn of(&self, url: &Url, now: SystemTime) -> Option<String> {
+    pub(crate) fn of(&self, url: &Url, now: SystemTime) -> Option<String> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let host = held.hosts.get(url.host_str()?)?;
         let safe = url.scheme() == "https";

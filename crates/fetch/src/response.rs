@@ -49,6 +49,8 @@ pub struct Response {
     pub bodiless: bool,
     /// Whether the connection was closed early although the content is complete: it ends with `</html>` or a gzip trailer.
     pub ended_early: bool,
+    /// Whether the next request for this URL sends other cookies.
+    pub cookies_changed: bool,
     /// Whether it came over HTTP/2.
     pub http2: bool,
     /// Who answered.
@@ -83,6 +85,7 @@ impl Response {
             body,
             bodiless,
             ended_early: false,
+            cookies_changed: false,
             http2: false,
             peer: None,
             took,

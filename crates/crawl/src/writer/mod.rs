@@ -3,6 +3,7 @@
 mod admission;
 mod begin;
 mod claims;
+mod cookie_walls;
 mod dropped;
 mod ended;
 mod redirects;
@@ -38,6 +39,8 @@ use crate::stats::Stats;
 use crate::summary::{Stop, Summary};
 use crate::url_rules::UrlRules;
 
+pub(crate) use self::cookie_walls::CookieWalls;
+
 /// The commit thread.
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -51,6 +54,7 @@ pub(crate) struct Writer {
     pub(crate) seeds: BTreeSet<Url>,
     pub(crate) links_only: bool,
     pub(crate) max_redirects: u8,
+    pub(crate) cookie_walls: CookieWalls,
     pub(crate) patterns: Patterns,
     pub(crate) url_rules: Arc<UrlRules>,
     /// Sites of which a rule was given up in this run, by one of their URLs.
@@ -334,7 +338,7 @@ impl Writer {
             LeaseResult::Defer { reason, detail, fault } => {
                 self.deferred(lease, reason, &detail, fault)
             }
-            LeaseResult::Redirect { target, moved } => match lease.entry.kind {
+            LeaseResult::Redirect { target, moved, sets_cookie } => match lease.entry.kind {
                 // It leads somewhere all the same: nothing is learnt.
                 EntryKind::Probe => Ok(End::Done),
                 EntryKind::Sitemap => {
@@ -343,6 +347,9 @@ impl Writer {
                 }
                 EntryKind::Page => {
                     self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    if sets_cookie {
+                        self.cookie_walls.set_cookie(lease.entry.url.as_str());
+                    }
                     self.redirected(lease, &target, moved)
                 }
             },

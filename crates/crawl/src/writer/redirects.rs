@@ -26,7 +26,8 @@ impl Writer {
         };
         if to.as_ref() == Some(&entry.url) {
             // Followed as often as is allowed, and it led here again.
-            let detail = format!("it leads to itself, or to another spelling: {target}");
+            let hint = self.cookie_walls.hint(std::iter::once(entry.url.as_str()));
+            let detail = format!("it leads to itself, or to another spelling: {target}{hint}");
             return self.leads_back(lease, &detail);
         }
         if let Some(to) = &to {
@@ -34,10 +35,22 @@ impl Writer {
             let most = self.max_redirects;
             let round = self.committer.redirects_round(&entry.url, to.clone(), most)?;
             if !round.is_empty() {
+                // The first page that was requested of the round.
+                let hops = entry.hops.saturating_add(1);
+                if hops <= self.max_redirects && self.cookie_walls.asks_again(to.as_str()) {
+                    self.committer.end_alias(to)?;
+                    self.frontier
+                        .push_again(Entry { hops, ..Entry::page(to.clone(), entry.depth) })?;
+                    self.committer.alias(lease, to)?;
+                    return Ok(End::Done);
+                }
+                let all = round.iter().chain([&entry.url]).map(Url::as_str);
+                let hint = self.cookie_walls.hint(all);
                 for url in round {
                     self.committer.end_alias(&url)?;
+                    self.committer.skip_loop(&url, hint)?;
                 }
-                let detail = format!("a loop: over {target} it leads back to itself");
+                let detail = format!("a loop: over {target} it leads back to itself{hint}");
                 return self.leads_back(lease, &detail);
             }
         }

@@ -1,0 +1,69 @@
+//! Pages behind a wall of cookies: the page redirects to another address, which sets a cookie and redirects back.
+//!
+//! With cookies, such a page is requested once more in a run. Without them it is a loop, and the log names the flag.
+
+use std::collections::HashSet;
+
+use hapax_url::{UrlKey, url_key};
+
+/// URLs of each kind that are remembered.
+const MAX_URLS: usize = 100_000;
+
+/// What is known of cookies in redirects of this run.
+#[derive(Debug, Default)]
+pub(crate) struct CookieWalls {
+    keeps_cookies: bool,
+    /// Pages that were requested once more.
+    again: HashSet<UrlKey>,
+    /// URLs whose redirect set a cookie.
+    setters: HashSet<UrlKey>,
+}
+
+impl CookieWalls {
+    pub(crate) fn new(keeps_cookies: bool) -> Self {
+        Self { keeps_cookies, ..Self::default() }
+    }
+
+    /// Remembers that the redirect of this URL set a cookie.
+    pub(crate) fn set_cookie(&mut self, url: &str) {
+        if self.setters.len() < MAX_URLS {
+            self.setters.insert(url_key(url));
+        }
+    }
+
+    /// Returns whether to request a page again to which redirects lead back: once in a run, if cookies are kept.
+    pub(crate) fn asks_again(&mut self, url: &str) -> bool {
+        self.keeps_cookies && self.again.len() < MAX_URLS && self.again.insert(url_key(url))
+    }
+
+    /// What the log says besides of a loop over these URLs.
+    pub(crate) fn hint<'u>(&self, mut urls: impl Iterator<Item = &'u str>) -> &'static str {
+        match !self.keeps_cookies && urls.any(|url| self.setters.contains(&url_key(url))) {
+            true => "; it sets cookies, which are kept with --cookies",
+            false => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_requested_again_once_and_only_with_cookies() {
+        let mut with = CookieWalls::new(true);
+        assert!(with.asks_again("http://a.example/"));
+        assert!(!with.asks_again("http://a.example/"));
+        with.set_cookie("http://a.example/");
+        assert_eq!(with.hint(["http://a.example/"].into_iter()), "");
+        let mut without = CookieWalls::new(false);
+        assert!(!without.asks_again("http://a.example/"));
+        without.set_cookie("http://a.example/");
+        assert!(
+            without
+                .hint(["http://b.example/", "http://a.example/"].into_iter())
+                .contains("--cookies")
+        );
+        assert_eq!(without.hint(["http://b.example/"].into_iter()), "");
+    }
+}
