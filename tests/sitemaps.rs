@@ -1,10 +1,10 @@
-//! What sitemaps list, how they are come by, and that nothing of it is left out in silence.
+//! How sitemaps are found and read; every ignored entry is reported.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::helpers::{article, reasons};
+use crate::helpers::{article, reasons, typed};
 use crate::support::{Bench, Page, Server, code, html, missing, redirect, text};
 
 fn xml(body: impl Into<String>) -> Page {
@@ -17,7 +17,7 @@ fn listed(urls: impl IntoIterator<Item = String>) -> String {
     format!("<urlset>{}</urlset>", entries.collect::<String>())
 }
 
-/// The details of the lines of one reason.
+/// URL and detail of the log lines with a reason.
 fn details(bench: &Bench, reason: &str) -> Vec<(String, String)> {
     let lines = bench.log("skipped.jsonl");
     let lines = lines.iter().filter(|line| line["reason"] == reason);
@@ -47,7 +47,7 @@ fn a_sitemap_brings_pages_of_other_hosts_of_the_crawl_and_tells_of_all_others() 
     let (url, detail) = scope.last().unwrap();
     assert_eq!(*url, server.url("/sitemap.xml"));
     assert!(detail.ends_with("entries that are refused: 2000"), "{detail}");
-    // The same rules again, and nothing is read; wider ones read it again.
+    // The same rules read nothing again; wider rules do.
     let asked = |server: &Server| {
         server.heads().iter().filter(|head| head.starts_with("GET /sitemap.xml")).count()
     };
@@ -198,7 +198,7 @@ fn other_languages_of_a_page_are_pages_wherever_they_are_named() {
 
 #[test]
 fn a_sitemap_on_another_host_that_robots_txt_names_brings_pages_of_the_crawl() {
-    // Both know the address of the other once they listen.
+    // Each needs the other's address, known only once they listen.
     let home: Arc<std::sync::OnceLock<String>> = Arc::default();
     let known = Arc::clone(&home);
     let maps = Server::answering(
@@ -233,4 +233,45 @@ fn a_sitemap_on_another_host_that_robots_txt_names_brings_pages_of_the_crawl() {
     kept.sort();
     assert_eq!(kept, ["/deep/", "/found", "/own"].map(|path| server.url(path)));
     assert_eq!(maps.asked(), ["/maps/all.xml"]);
+}
+
+/// A seed that lists pages: a sitemap, an index, a feed, a text of URLs, and robots.txt.
+#[test]
+fn a_seed_that_lists_pages_is_read_as_a_list() {
+    let server = Server::answering(
+        Arc::new(|path, head| {
+            let host = head.lines().find_map(|line| line.strip_prefix("host: ")).unwrap_or_default();
+            let map = |path: &str| {
+                format!("<?xml version='1.0'?><urlset><url><loc>http://{host}{path}</loc></url></urlset>")
+            };
+            match path {
+                "/map" => typed("application/xml", map("/1")),
+                "/index.xml" => typed(
+                    "text/xml",
+                    format!("<sitemapindex><sitemap><loc>http://{host}/map2</loc></sitemap></sitemapindex>"),
+                ),
+                "/map2" => typed("text/html", map("/2")),
+                "/feed" => typed(
+                    "application/rss+xml",
+                    format!("<rss><channel><item><link>http://{host}/3</link></item></channel></rss>"),
+                ),
+                "/list.txt" => typed("text/plain", format!("http://{host}/4\n")),
+                "/robots.txt" => typed("text/plain", "User-agent: *\nAllow: /\nSitemap: /map5\n"),
+                "/map5" => typed("application/xml", map("/5")),
+                "/1" => article(1),
+                "/2" => article(2),
+                "/3" => article(3),
+                "/4" => article(4),
+                "/5" => article(5),
+                _ => missing(),
+            }
+        }),
+        Duration::ZERO,
+    );
+    let bench = Bench::new();
+    let seeds = ["/map", "/index.xml", "/feed", "/list.txt", "/robots.txt"].map(|path| server.url(path));
+    assert_eq!(code(&bench.crawl(&seeds, &[])), 0);
+    let kept: Vec<String> = ["/1", "/2", "/3", "/4", "/5"].map(|path| server.url(path)).to_vec();
+    assert_eq!(bench.exported(), kept);
+    assert_eq!(bench.summary()["failed_seeds"].as_array().map_or(0, Vec::len), 0);
 }

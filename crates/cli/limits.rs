@@ -92,6 +92,7 @@ impl Settings {
         let idle = self.bodies.max_idle_connections;
         let (large, waiting) = (self.bodies.large_bodies, self.bodies.waiting_bodies);
         Ok(hapax_fetch::Limits {
+            max_sitemap: self.sitemap_limits()?.max_bytes,
             // The archive gives back what is smaller than a record may be.
             max_body: size(
                 "max-body",

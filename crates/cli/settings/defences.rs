@@ -53,7 +53,7 @@ pub(crate) struct BodyLimits {
 #[serde(default, rename_all = "kebab-case")]
 #[command(next_help_heading = "Defences")]
 pub(crate) struct DocumentLimits {
-    /// Bytes read of a sitemap, unpacked [default: 10MiB]
+    /// Bytes of a sitemap, decompressed [default: 50MiB]
     #[arg(long, env = "HAPAX_MAX_SITEMAP", value_name = "SIZE", hide_short_help = true)]
     pub(crate) max_sitemap: Option<Size>,
     /// URLs taken from a sitemap [default: 50000]

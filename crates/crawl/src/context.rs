@@ -32,6 +32,8 @@ pub(super) struct Shared {
     pub(super) agent: String,
     pub(super) page_limits: hapax_extract::Limits,
     pub(super) sitemap_limits: SitemapLimits,
+    /// Bytes of a page's body.
+    pub(super) max_body: usize,
     pub(super) url_limits: UrlLimits,
     pub(super) recipe: Recipe,
     /// Compresses responses for the archive, if there is one.

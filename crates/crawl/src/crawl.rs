@@ -224,7 +224,8 @@ impl Crawl {
         let CrawlBuilder { seeds, config, recrawl, retry, observer, sinks, fetch, cluster, .. } =
             parts;
         let identity = RulesIdentity::of(&config, seeds.len());
-        let client = config.requests.client(&seeds);
+        let mut client = config.requests.client(&seeds);
+        client.limits.max_sitemap = config.sitemaps.clone().unwrap_or_default().max_bytes;
         let origins = Origins::open(&data, cluster, &config, &client, &identity, recrawl)?;
         let Origins { frontier, verdicts, received, begins_recrawl: begins_again } = origins;
         // Answers of another way are not ours to keep.
@@ -462,6 +463,7 @@ fn shared_by_tasks(
         agent: config.requests.agent().1,
         page_limits: page_limits(config),
         sitemap_limits: config.sitemaps.clone().unwrap_or_default(),
+        max_body: config.requests.limits.max_body,
         url_limits: config.scope.urls.clone(),
         recipe: committer.recipe(),
         packer: committer.packer().filter(|_| !config.storage.links_only),

@@ -25,6 +25,7 @@ use super::notes::VALIDATORS;
 use super::page::{PageWork, read_response};
 use super::robots::USUAL_SITEMAP;
 use super::rules::{Rules, names_host};
+use super::seed_list;
 use super::stats::Budget;
 use super::weight;
 use super::weight::ROOM_KIB;
@@ -232,11 +233,16 @@ async fn request(
         if shared.recrawl { validators(&*shared.frontier, url) } else { Validators::default() };
     // A sitemap comes under any type.
     let page = lease.entry.kind != EntryKind::Sitemap;
-    let wanted = move |kind: &str| !page || hapax_page::Kind::may_be(kind);
+    let is_seed = lease.entry.depth == 0;
+    let wanted = move |kind: &str| !page || is_seed || hapax_page::Kind::may_be(kind);
+    let as_sitemap = !page || seed_list::may_be(&lease.entry);
     let mut at = url.clone();
     let mut hops = 0;
     let response = loop {
-        let response = place.server(shared.fetch.get(&at, &known, &wanted)).await?;
+        let response = match as_sitemap {
+            true => place.server(shared.fetch.get_sitemap(&at, &known)).await?,
+            false => place.server(shared.fetch.get(&at, &known, &wanted)).await?,
+        };
         shared.frontier.address_answered(lease);
         shared.stats.response(response.raw.len(), page);
         // Another spelling of the same address, or the same after it has set a cookie: nobody else
@@ -402,6 +408,17 @@ async fn read(
         if kind == EntryKind::Sitemap {
             let sitemap = Sitemap::parse(&url, &response.body, &shared.sitemap_limits);
             return (LeaseResult::Sitemap { sitemap, room: None }, extractor.ok());
+        }
+        if kind == EntryKind::Page
+            && depth == 0
+            && let Some(sitemap) = seed_list::read(&url, &response, &shared.sitemap_limits)
+        {
+            return (LeaseResult::Sitemap { sitemap, room: None }, extractor.ok());
+        }
+        let max_body = shared.max_body;
+        if response.body.len() > max_body {
+            let detail = format!("over {max_body} bytes");
+            return (LeaseResult::Skip { reason: SkipReason::TooLarge, detail }, extractor.ok());
         }
         let bytes = (!response.bodiless).then_some(response.raw.len() as u64);
         let with_text = !shared.links_only;

@@ -47,6 +47,7 @@ mod robots;
 mod rules;
 mod run_limits;
 mod scheduler;
+mod seed_list;
 mod seeds;
 mod shared;
 mod sink;

@@ -31,6 +31,15 @@ pub trait Fetch: Send + Sync + Debug {
         wanted: &'a Wanted,
     ) -> Pending<'a, Result<Response, Error>>;
 
+    /// Makes one request for a sitemap, whose body may be larger than that of a page.
+    fn get_sitemap<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        self.get(url, known, &|_| true)
+    }
+
     /// Fetches the robots.txt of the URL's host, with a pause between two requests.
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer>;
 }
@@ -47,6 +56,14 @@ impl Fetch for Fetcher {
         wanted: &'a Wanted,
     ) -> Pending<'a, Result<Response, Error>> {
         Box::pin(self.get_wanted(url, known, wanted))
+    }
+
+    fn get_sitemap<'a>(
+        &'a self,
+        url: &'a Url,
+        known: &'a Validators,
+    ) -> Pending<'a, Result<Response, Error>> {
+        Box::pin(Self::get_sitemap(self, url, known))
     }
 
     fn robots<'a>(&'a self, url: &'a Url, pause: Duration) -> Pending<'a, RobotsAnswer> {

@@ -162,6 +162,7 @@ impl Bodies {
         raw: &Bytes,
         encoding: Option<String>,
         permit: Option<OwnedSemaphorePermit>,
+        max: usize,
     ) -> Result<Held, Error> {
         let Some(encoding) = encoding.filter(|_| !raw.is_empty()) else {
             return Ok((raw.clone(), permit));
@@ -169,14 +170,15 @@ impl Bodies {
         if is_plain(&encoding) {
             return Ok((raw.clone(), permit));
         }
+        let limits = Limits { max_body: max, ..self.limits.clone() };
         let permit = match permit {
             Some(permit) => permit,
-            None => match decode_up_to(raw, &encoding, &self.limits, LARGE_BODY)? {
+            None => match decode_up_to(raw, &encoding, &limits, LARGE_BODY)? {
                 Some(body) => return Ok((body.into(), None)),
                 None => self.permit().await?,
             },
         };
-        let (raw, limits) = (raw.clone(), self.limits.clone());
+        let raw = raw.clone();
         // The permit goes along: the work goes on when nobody waits for it any more.
         let decoded = tokio::task::spawn_blocking(move || {
             let body = decode_body_within(&raw, &encoding, &limits)?;

@@ -91,6 +91,16 @@ struct Clients {
     http1: reqwest::Client,
 }
 
+/// What happens to a body that is longer than its limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Beyond {
+    Fails,
+    /// A sitemap.
+    IsCut,
+    /// robots.txt, of which every status is read.
+    IsIgnored,
+}
+
 /// What a stored copy is known by, for a conditional request (RFC 9110, 13).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
@@ -191,7 +201,7 @@ impl Fetcher {
     /// # Errors
     /// As [`get`](Self::get).
     pub async fn get_if_changed(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_body, false, known, &|_| true).await
+        self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &|_| true).await
     }
 
     /// The same, but for the bodies that nobody wants: those of other statuses than 200 and 203, and
@@ -206,19 +216,30 @@ impl Fetcher {
         known: &Validators,
         wanted: impl Fn(&str) -> bool + Send + Sync,
     ) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_body, false, known, &wanted).await
+        self.get_up_to(url, self.limits.max_body, Beyond::Fails, known, &wanted).await
+    }
+
+    /// Fetches a sitemap; what is beyond [`Limits::max_sitemap`] is cut.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub async fn get_sitemap(&self, url: &Url, known: &Validators) -> Result<Response, Error> {
+        // One byte more shows that there is more.
+        let max = self.limits.max_sitemap.saturating_add(1);
+        self.get_up_to(url, max, Beyond::IsCut, known, &|_| true).await
     }
 
     /// Fetches robots.txt: what lies beyond its limit is ignored.
     pub(crate) async fn get_robots(&self, url: &Url) -> Result<Response, Error> {
-        self.get_up_to(url, self.limits.max_robots, true, &Validators::default(), &|_| true).await
+        let known = Validators::default();
+        self.get_up_to(url, self.limits.max_robots, Beyond::IsIgnored, &known, &|_| true).await
     }
 
     async fn get_up_to(
         &self,
         url: &Url,
         max: usize,
-        cut: bool,
+        beyond: Beyond,
         known: &Validators,
         wanted: &(dyn Fn(&str) -> bool + Send + Sync),
     ) -> Result<Response, Error> {
@@ -254,15 +275,17 @@ impl Fetcher {
         let kind = content_type(kinds);
         let wanted = matches!(response.status().as_u16(), 200 | 203)
             && kind.as_deref().is_none_or(wanted)
-            || cut;
+            || beyond == Beyond::IsIgnored;
         let length = response.content_length();
-        if wanted && !cut && length.is_some_and(|length| length > max as u64) {
+        if wanted && beyond == Beyond::Fails && length.is_some_and(|length| length > max as u64) {
             return Err(Error::new(Kind::TooLarge, format!("over {max} bytes announced")));
         }
         let short = self.limits.max_unwanted.min(max);
         let mut broken = false;
         let Came { raw, permit, ended_early } = match wanted {
-            true => self.bodies.read(&mut response, max, cut, &mut clock).await?,
+            true => {
+                self.bodies.read(&mut response, max, beyond != Beyond::Fails, &mut clock).await?
+            }
             false if length.is_some_and(|length| length > short as u64) => Came::default(),
             // Its status is known, whatever becomes of a body that nobody asked for; but a host that
             // lets one wait is slow.
@@ -282,12 +305,18 @@ impl Fetcher {
         let encodings = response.headers().get_all(CONTENT_ENCODING).iter();
         let encoding = in_one(encodings.map(HeaderValue::as_bytes));
         let (body, permit) = match wanted {
-            true => self.bodies.decode(&raw, encoding, permit).await?,
+            true => self.bodies.decode(&raw, encoding, permit, max).await?,
             false => (Bytes::new(), permit),
         };
         // A framed robots.txt lacks rules. One without a length may be complete.
         let framed = length.is_some() || response.headers().contains_key(TRANSFER_ENCODING);
-        if ended_early && wanted && if cut { framed } else { !is_whole(&raw, &body) } {
+        let lacks = match beyond {
+            Beyond::Fails => !is_whole(&raw, &body),
+            // Its reader says that it is cut.
+            Beyond::IsCut => false,
+            Beyond::IsIgnored => framed,
+        };
+        if ended_early && wanted && lacks {
             let what = format!("the body ended early, after {} bytes", raw.len());
             return Err(Error::new(Kind::Protocol, what));
         }
@@ -324,13 +353,15 @@ impl Fetcher {
             false => None,
         };
         let Some((mut response, wanted)) = read.await else { return Ok(None) };
-        if wanted && response.raw.len() > self.limits.max_body {
+        // A sitemap may be longer than a page.
+        let most = self.limits.max_body.max(self.limits.max_sitemap);
+        if wanted && response.raw.len() > most {
             return Ok(None);
         }
         let (body, permit) = match wanted {
             true => {
                 let encoding = response.encoding();
-                self.bodies.decode(&response.raw, encoding, permit).await?
+                self.bodies.decode(&response.raw, encoding, permit, most).await?
             }
             false => (Bytes::new(), permit),
         };

@@ -5,6 +5,8 @@ use std::time::Duration;
 pub struct Limits {
     /// Bytes of a body, on the wire and decoded. Default 10 MiB.
     pub max_body: usize,
+    /// Bytes of a sitemap, on the wire and decoded, in place of `max_body`. Default 50 MiB.
+    pub max_sitemap: usize,
     /// How many times a body may grow when it is decoded, looked at from 64 KiB on. Default 200.
     pub max_ratio: usize,
     /// Content-Encodings one over the other. Default 2.
@@ -59,6 +61,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             max_body: 10 << 20,
+            max_sitemap: 50 << 20,
             max_ratio: 200,
             max_encodings: 2,
             max_robots: 500 << 10,

@@ -1,22 +1,30 @@
-//! Sitemaps: XML and its index, RSS, Atom, plain text, each also gzipped.
+//! Sitemaps: XML and its index, RSS, Atom, plain text, each also gzipped and in other charsets.
+
+mod input;
 
 use std::collections::HashSet;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::io::Read;
+use std::io::BufRead;
 
-use flate2::read::MultiGzDecoder;
 use quick_xml::Reader;
+use quick_xml::escape::resolve_html5_entity;
 use quick_xml::events::Event;
 use url::Url;
 
-/// Attributes of a tag that are looked at.
+use self::input::{Input, Start};
+
+/// Attributes of a tag that are read.
 const MAX_ATTRIBUTES: usize = 16;
+/// URLs of one entry; further ones are counted.
+const MAX_LOCATIONS: usize = 16;
+/// Bytes at the start of a body within which its outermost element must begin.
+const MAX_START: usize = 64 << 10;
 
 /// Limits of one sitemap file.
 #[derive(Clone, Debug)]
 pub struct SitemapLimits {
-    /// Bytes, unpacked; what lies beyond is ignored. Default 10 MiB.
+    /// Bytes, decompressed; the rest is ignored. Default 50 MiB, a little more than the protocol allows.
     pub max_bytes: usize,
     /// URLs; further ones are counted. Default 50,000, as the protocol says.
     pub max_urls: usize,
@@ -32,7 +40,7 @@ pub struct SitemapLimits {
 impl Default for SitemapLimits {
     fn default() -> Self {
         Self {
-            max_bytes: 10 << 20,
+            max_bytes: 50 << 20,
             max_urls: 50_000,
             max_text: 2048,
             max_held: 16 << 20,
@@ -73,32 +81,34 @@ impl Sitemap {
     /// sitemaps.org protocol 0.9; RSS 2.0; RFC 4287 (Atom).
     ///
     /// # Complexity
-    /// Linear in the bytes. No DTD is read and no entity expanded but the five of XML.
+    /// Linear in the bytes. Memory: one element and the URLs that are returned; a file in another charset
+    /// than UTF-8 is decoded in memory. No DTD is read, so no entity is expanded except those of XML and HTML.
     pub fn parse(base: &Url, body: &[u8], limits: &SitemapLimits) -> Self {
-        let mut unpacked = Vec::new();
-        let mut cut = false;
-        let body = if body.starts_with(&[0x1f, 0x8b]) {
-            // One byte more tells whether there is more.
-            let most = (limits.max_bytes as u64).saturating_add(1);
-            let mut input = MultiGzDecoder::new(body).take(most);
-            // A cut or damaged file still has its beginning.
-            cut = input.read_to_end(&mut unpacked).is_err();
-            &unpacked
-        } else {
-            body
-        };
-        cut |= body.len() > limits.max_bytes;
-        let body = body.get(..limits.max_bytes).unwrap_or(body);
-        let start = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
         let mut reading = Reading::new(base, limits);
-        if start.starts_with(b"<") {
-            cut |= !reading.xml(start);
-        } else {
-            reading.text(start);
-        }
+        let mut input = Input::new(body, limits.max_bytes);
+        let complete = match input.start() {
+            Start::Xml => reading.xml(&mut input),
+            Start::Text => reading.text(&mut input),
+        };
         let mut found = reading.end();
-        found.cut = cut;
+        found.cut = !complete || input.is_cut();
         found
+    }
+
+    /// Returns whether a body is a sitemap, an index or a feed by its outermost element.
+    pub fn is_list(body: &[u8], limits: &SitemapLimits) -> bool {
+        let mut input = Input::new(body, limits.max_bytes.min(MAX_START));
+        if input.start() != Start::Xml {
+            return false;
+        }
+        let (mut reader, mut buffer) = (Reader::from_reader(&mut input), Vec::new());
+        loop {
+            match reader.read_event_into(&mut buffer) {
+                Ok(Event::Start(tag)) => return is_list(tag.local_name().as_ref()),
+                Ok(Event::Eof) | Err(_) => return false,
+                Ok(_) => buffer.clear(),
+            }
+        }
     }
 }
 
@@ -131,26 +141,34 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn text(&mut self, body: &[u8]) {
-        for line in body.split(|byte| matches!(byte, b'\n' | b'\r')) {
-            let line = line.trim_ascii();
-            // Absolute addresses only: a page of prose has none.
-            if !line.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"http")) {
-                continue;
-            }
-            let text =
-                std::str::from_utf8(line).ok().filter(|_| line.len() <= self.limits.max_text);
-            match text.map(Url::parse) {
-                Some(Ok(url)) if is_web(&url) => self.page(url, None),
-                _ => self.found.unusable += 1,
-            }
+    /// Reads a list of URLs, one a line. Returns whether it was read to its end.
+    fn text(&mut self, input: &mut impl BufRead) -> bool {
+        let mut lines = Vec::new();
+        // Lines that end with a CR only are split below.
+        while matches!(input.read_until(b'\n', &mut lines), Ok(read) if read > 0) {
+            lines.split(|byte| *byte == b'\r').for_each(|line| self.text_line(line.trim_ascii()));
+            lines.clear();
+        }
+        true
+    }
+
+    fn text_line(&mut self, line: &[u8]) {
+        // Only absolute URLs: a page of prose has none.
+        if !line.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"http")) {
+            return;
+        }
+        let text = std::str::from_utf8(line).ok().filter(|_| line.len() <= self.limits.max_text);
+        match text.map(Url::parse) {
+            Some(Ok(url)) if is_web(&url) => self.page(url, None),
+            _ => self.found.unusable += 1,
         }
     }
 
     /// Whether it was read to its end.
-    fn xml(&mut self, body: &[u8]) -> bool {
+    fn xml(&mut self, input: &mut impl BufRead) -> bool {
         let limits = self.limits;
-        let mut reader = Reader::from_reader(body);
+        let mut reader = Reader::from_reader(input);
+        let mut buffer = Vec::new();
         reader.config_mut().check_end_names = false;
         reader.config_mut().allow_unmatched_ends = true;
         reader.config_mut().allow_dangling_amp = true;
@@ -159,15 +177,20 @@ impl<'a> Reading<'a> {
         let mut outermost: Option<Vec<u8>> = None;
         let mut whole = false;
         loop {
-            let event = match reader.read_event() {
+            buffer.clear();
+            let event = match reader.read_event_into(&mut buffer) {
                 Ok(Event::Eof) => {
-                    return entries.inside.is_none()
-                        && !outermost.is_some_and(|name| is_list(&name));
+                    let closed = entries.inside.is_none();
+                    // An entry that is not closed has been read all the same.
+                    entries.close(|entry| self.add(entry));
+                    return closed && !outermost.is_some_and(|name| is_list(&name));
                 }
                 // Many servers answer with a page of HTML, of which nothing is missed.
                 Err(_) => {
                     let no_list = outermost.is_some_and(|name| !is_list(&name));
-                    return entries.inside.is_none() && (whole || no_list);
+                    let closed = entries.inside.is_none();
+                    entries.close(|entry| self.add(entry));
+                    return closed && (whole || no_list);
                 }
                 Ok(event) => event,
             };
@@ -198,22 +221,24 @@ impl<'a> Reading<'a> {
         for text in &entry.alternates {
             self.alternate(text);
         }
-        let Some(text) = entry.location.as_deref() else {
+        self.found.beyond += entry.locations_beyond;
+        if entry.locations.is_empty() {
             self.found.unusable += u64::from(entry.too_long);
-            return;
-        };
-        if !self.has_room() {
-            self.found.beyond += 1;
-            return;
         }
-        match self.base.join(text) {
-            Ok(url) if !is_web(&url) => self.found.unusable += 1,
-            Err(_) => self.found.unusable += 1,
-            Ok(url) if entry.map => {
-                self.held += url.as_str().len();
-                self.found.maps.push(url);
+        for text in &entry.locations {
+            if !self.has_room() {
+                self.found.beyond += 1;
+                continue;
             }
-            Ok(url) => self.page(url, entry.changed),
+            match self.base.join(text) {
+                Ok(url) if !is_web(&url) => self.found.unusable += 1,
+                Err(_) => self.found.unusable += 1,
+                Ok(url) if entry.map => {
+                    self.held += url.as_str().len();
+                    self.found.maps.push(url);
+                }
+                Ok(url) => self.page(url, entry.changed.clone()),
+            }
         }
     }
 
@@ -306,12 +331,21 @@ struct Entries {
 }
 
 impl Entries {
+    /// Ends an entry that the file does not close.
+    fn close(&mut self, add: impl FnOnce(Entry)) {
+        if self.inside.take().is_some() {
+            add(std::mem::take(&mut self.entry));
+        }
+    }
+
     /// Takes what belongs to an entry; `add` gets each whole one.
     fn take(&mut self, event: Event<'_>, limits: &SitemapLimits, mut add: impl FnMut(Entry)) {
         match event {
             Event::Start(tag) => {
                 let name = tag.local_name();
                 if matches!(name.as_ref(), b"url" | b"sitemap" | b"item" | b"entry") {
+                    // The entry before was not closed.
+                    self.close(add);
                     self.entry = Entry { map: name.as_ref() == b"sitemap", ..Entry::default() };
                     self.inside = Some(prefix_of(tag.name()));
                 }
@@ -333,11 +367,15 @@ impl Entries {
                 self.text.push_str(&String::from_utf8_lossy(&part));
             }
             Event::GeneralRef(part) if self.field != Field::None => {
-                self.text.extend(part.resolve_char_ref().ok().flatten().or_else(|| named(&part)));
+                let named = std::str::from_utf8(&part).ok().and_then(resolve_html5_entity);
+                match part.resolve_char_ref().ok().flatten() {
+                    Some(c) => self.text.push(c),
+                    None => self.text.push_str(named.unwrap_or_default()),
+                }
             }
             Event::End(tag) => {
                 if self.text.len() <= limits.max_text {
-                    self.entry.take(self.field, self.text.trim());
+                    self.entry.take(self.field, self.text.trim(), tag.local_name().as_ref());
                 } else if self.field == Field::Location {
                     self.entry.too_long = true;
                 }
@@ -358,7 +396,9 @@ impl Entries {
 #[derive(Default)]
 struct Entry {
     map: bool,
-    location: Option<String>,
+    /// Its URLs: one, but some generators write several into one entry.
+    locations: Vec<String>,
+    locations_beyond: u64,
     changed: Option<String>,
     /// Other languages of it.
     alternates: Vec<String>,
@@ -368,10 +408,16 @@ struct Entry {
 }
 
 impl Entry {
-    fn take(&mut self, field: Field, text: &str) {
+    fn take(&mut self, field: Field, text: &str, element: &[u8]) {
         match field {
-            Field::Location if !text.is_empty() && self.location.is_none() => {
-                self.location = Some(text.to_owned());
+            // The `<link>` of a feed is one; it may have an Atom link beside it.
+            Field::Location
+                if !text.is_empty() && (element == b"loc" || self.locations.is_empty()) =>
+            {
+                match self.locations.len() < MAX_LOCATIONS {
+                    true => self.locations.push(text.to_owned()),
+                    false => self.locations_beyond += 1,
+                }
             }
             Field::Changed if text.starts_with(|c: char| c.is_ascii_digit()) => {
                 self.changed = Some(text.to_owned());
@@ -422,20 +468,9 @@ impl Entry {
                 _ => {}
             }
         }
-        if self.location.is_none() {
-            self.location = href;
+        if self.locations.is_empty() {
+            self.locations.extend(href);
         }
-    }
-}
-
-fn named(name: &[u8]) -> Option<char> {
-    match name {
-        b"amp" => Some('&'),
-        b"lt" => Some('<'),
-        b"gt" => Some('>'),
-        b"quot" => Some('"'),
-        b"apos" => Some('\''),
-        _ => None,
     }
 }
 

@@ -99,6 +99,7 @@ const STUB_WORDS: u32 = 50;
 fn is_answer(lease: &Lease, result: &LeaseResult) -> bool {
     let answered = match result {
         LeaseResult::Page(_)
+        | LeaseResult::Sitemap { .. }
         | LeaseResult::Unread { .. }
         | LeaseResult::Redirect { .. }
         | LeaseResult::Gone { .. }
@@ -121,6 +122,7 @@ fn is_page(lease: &Lease, result: &LeaseResult) -> bool {
     let came = matches!(
         result,
         LeaseResult::Page(_)
+            | LeaseResult::Sitemap { .. }
             | LeaseResult::Unread { bytes: Some(_), .. }
             | LeaseResult::Unchanged { .. }
     );
@@ -356,6 +358,11 @@ impl Writer {
             LeaseResult::Gone { status } => self.gone(lease, status),
             LeaseResult::Clean { target } => self.clean(lease, &target),
             LeaseResult::Sitemap { sitemap, .. } => {
+                // A seed that lists pages.
+                if lease.entry.kind == EntryKind::Page {
+                    self.committer.seeds.fetched(&*self.frontier, lease.entry.url.as_str());
+                    self.stats.release(&lease.host);
+                }
                 self.sitemap(&lease.entry, sitemap)?;
                 Ok(End::Done)
             }

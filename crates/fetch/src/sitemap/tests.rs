@@ -161,3 +161,74 @@ fn short_addresses_below_a_long_one_take_no_more_than_their_share() {
     assert!(held <= limits.max_held + 2100, "{held}");
     assert_eq!(found.pages.len() as u64 + found.beyond, 100_000);
 }
+
+fn read(body: &[u8]) -> (Vec<String>, bool) {
+    let base = Url::parse("http://a.example/sitemap.xml").unwrap();
+    let found = Sitemap::parse(&base, body, &SitemapLimits::default());
+    (found.pages.iter().map(|page| page.url.path().to_owned()).collect(), found.cut)
+}
+
+#[test]
+fn sitemaps_in_other_charsets_are_read() {
+    let file = |encoding: &str| {
+        format!(
+            "<?xml version='1.0' encoding='{encoding}'?><urlset><url><loc>http://a.example/\u{e4}</loc></url></urlset>"
+        )
+    };
+    let utf16 = |bytes: fn(u16) -> [u8; 2], bom: &str| -> Vec<u8> {
+        (bom.to_owned() + &file("UTF-16")).encode_utf16().flat_map(bytes).collect()
+    };
+    let latin: Vec<u8> = file("iso-8859-1").chars().map(|c| c as u8).collect();
+    for body in [
+        file("utf-8").into_bytes(),
+        ("\u{feff}".to_owned() + &file("utf-8")).into_bytes(),
+        // A declaration that the bytes contradict.
+        file("utf-16").into_bytes(),
+        utf16(u16::to_le_bytes, "\u{feff}"),
+        utf16(u16::to_be_bytes, "\u{feff}"),
+        utf16(u16::to_le_bytes, ""),
+        utf16(u16::to_be_bytes, ""),
+        latin,
+    ] {
+        assert_eq!(read(&body), (vec!["/%C3%A4".to_owned()], false), "{body:?}");
+    }
+}
+
+#[test]
+fn text_before_the_prolog_entities_of_html_and_entries_without_an_end_are_tolerated() {
+    let url = |path: &str| format!("<loc>http://a.example/{path}</loc>");
+    let body = format!(
+        "\n<br />\n<b>Warning</b>: mysql_query() in /var/www\n<?xml version='1.0'?><urlset>\
+         <url>{}{}<lastmod>2026-01-02</lastmod></url><url>{}<url>{}</url></urlset>",
+        url("1"),
+        url("2"),
+        url("caf&eacute;&#47;x"),
+        url("4")
+    );
+    let all = ["/1", "/2", "/caf%C3%A9/x", "/4"].map(str::to_owned).to_vec();
+    assert_eq!(read(body.as_bytes()), (all.clone(), false));
+    // The last entry of a file that ends within it.
+    let cut = body.replace("</url></urlset>", "");
+    assert_eq!(read(cut.as_bytes()), (all, true));
+    let most = format!("<urlset><url>{}</url></urlset>", url("x").repeat(40));
+    let base = Url::parse("http://a.example/").unwrap();
+    let found = Sitemap::parse(&base, most.as_bytes(), &SitemapLimits::default());
+    assert_eq!((found.pages.len(), found.beyond), (16, 24));
+}
+
+#[test]
+fn a_list_is_known_by_its_outermost_element() {
+    let limits = SitemapLimits::default();
+    for (body, is_list) in [
+        ("<?xml version='1.0'?><!-- by a plugin --><urlset xmlns='x'>", true),
+        ("\u{feff}<rss version='2.0'>", true),
+        ("<feed xmlns='http://www.w3.org/2005/Atom'/>", false),
+        ("<s:sitemapindex xmlns:s='s'>", true),
+        ("<!doctype html><html><p>about &lt;urlset></html>", false),
+        ("<html xmlns='http://www.w3.org/1999/xhtml'>", false),
+        ("http://a.example/", false),
+        ("", false),
+    ] {
+        assert_eq!(Sitemap::is_list(body.as_bytes(), &limits), is_list, "{body}");
+    }
+}

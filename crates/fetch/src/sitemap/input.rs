@@ -1,0 +1,159 @@
+//! The bytes of a sitemap as UTF-8: decompressed, decoded, from the first tag on, and at most as many as the limit allows.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use flate2::read::MultiGzDecoder;
+
+/// Bytes at the start within which the XML declaration names a charset, and before which text may precede it.
+const MAX_PROLOG: usize = 1024;
+/// How XML sitemaps and feeds begin.
+const BEGINNINGS: [&[u8]; 6] =
+    [b"<?xml", b"<urlset", b"<sitemapindex", b"<rss", b"<feed", b"<rdf:RDF"];
+const BUFFER: usize = 64 << 10;
+
+/// How a body begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    Xml,
+    Text,
+}
+
+/// A reader of the body.
+pub(super) struct Input<'b> {
+    reader: BufReader<Limited<'b>>,
+    prefix: Vec<u8>,
+    /// Bytes of `prefix` that were consumed.
+    at: usize,
+}
+
+impl<'b> Input<'b> {
+    /// Reads at most `max` decompressed bytes.
+    pub(super) fn new(body: &'b [u8], max: usize) -> Self {
+        let source: Box<dyn Read + 'b> = match body.starts_with(&[0x1f, 0x8b]) {
+            true => Box::new(MultiGzDecoder::new(body)),
+            false => Box::new(body),
+        };
+        let limited = Limited { source, left: max, is_cut: false };
+        Self { reader: BufReader::with_capacity(BUFFER, limited), prefix: Vec::new(), at: 0 }
+    }
+
+    /// Finds the charset and the first tag. Call it once, before anything is read.
+    pub(super) fn start(&mut self) -> Start {
+        let mut head = Vec::new();
+        let _ = self.reader.by_ref().take(MAX_PROLOG as u64).read_to_end(&mut head);
+        let (encoding, bom) = charset(&head);
+        if encoding != UTF_8 {
+            // UTF-16 and the charsets of old systems are rare: decoding in memory is enough.
+            let max = self.reader.get_ref().left;
+            let _ = self.reader.read_to_end(&mut head);
+            let (text, _) =
+                encoding.decode_without_bom_handling(head.get(bom..).unwrap_or_default());
+            // A file that is larger in UTF-8 is cut there.
+            head = text.into_owned().into_bytes();
+            head.truncate(max.saturating_add(MAX_PROLOG));
+        } else {
+            head.drain(..bom);
+        }
+        let start = head.trim_ascii_start();
+        // Warnings of a server's script may precede the file.
+        let first =
+            BEGINNINGS.iter().filter_map(|tag| find(start.get(..MAX_PROLOG).unwrap_or(start), tag));
+        let tag = match start.starts_with(b"<")
+            && !start.starts_with(b"<br")
+            && !start.starts_with(b"<b>")
+        {
+            true => Some(0),
+            false => first.min(),
+        };
+        self.prefix = start.get(tag.unwrap_or(0)..).unwrap_or_default().to_vec();
+        if tag.is_some() { Start::Xml } else { Start::Text }
+    }
+
+    /// Whether the body goes on behind what was read, or is damaged.
+    pub(super) fn is_cut(&self) -> bool {
+        self.reader.get_ref().is_cut
+    }
+}
+
+impl Read for Input<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let read = self.fill_buf()?.read(out)?;
+        self.consume(read);
+        Ok(read)
+    }
+}
+
+impl BufRead for Input<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match self.prefix.get(self.at..) {
+            Some(rest) if !rest.is_empty() => Ok(rest),
+            _ => self.reader.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, count: usize) {
+        match self.at < self.prefix.len() {
+            true => self.at += count,
+            false => self.reader.consume(count),
+        }
+    }
+}
+
+/// At most `left` bytes; a source that fails ends.
+struct Limited<'b> {
+    source: Box<dyn Read + 'b>,
+    left: usize,
+    is_cut: bool,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            // One byte more tells whether there is more.
+            self.is_cut |= !matches!(self.source.read(&mut [0]), Ok(0));
+            return Ok(0);
+        }
+        let room = out.len().min(self.left);
+        match self.source.read(out.get_mut(..room).unwrap_or_default()) {
+            Ok(read) => {
+                self.left -= read;
+                Ok(read)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
+            Err(_) => {
+                // A cut or damaged file still has its beginning.
+                (self.is_cut, self.left) = (true, 0);
+                self.source = Box::new(io::empty());
+                Ok(0)
+            }
+        }
+    }
+}
+
+/// The charset by a byte order mark, by zeros (XML 1.0, appendix F) or by the XML declaration; and the length of the mark.
+fn charset(head: &[u8]) -> (&'static Encoding, usize) {
+    if let Some(found) = Encoding::for_bom(head) {
+        return found;
+    }
+    match head {
+        [b'<', 0, ..] => return (UTF_16LE, 0),
+        [0, b'<', ..] => return (UTF_16BE, 0),
+        _ => {}
+    }
+    let declaration = find(head, b"?>").and_then(|end| head.get(..end)).unwrap_or_default();
+    let named =
+        find(declaration, b"encoding").and_then(|at| declaration.get(at..)).and_then(|rest| {
+            let quote = rest.iter().position(|byte| matches!(byte, b'"' | b'\''))?;
+            let rest = rest.get(quote + 1..)?;
+            let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\''))?;
+            Encoding::for_label(rest.get(..end)?)
+        });
+    // The declaration was read as ASCII: it is not in UTF-16.
+    let named = named.filter(|named| ![UTF_16LE, UTF_16BE].contains(named));
+    (named.unwrap_or(UTF_8), 0)
+}
+
+fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+    text.windows(wanted.len()).position(|part| part == wanted)
+}
