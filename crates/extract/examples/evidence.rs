@@ -1,6 +1,5 @@
-//! Prints what the decision about each block of some pages looks at, one page a line: the input of
-//! `scripts/train-blocks`. Reads a line a page, its path and the scores that first looks gave its
-//! blocks.
+//! Prints the feature values of each block, one page per line: the input of `scripts/train-blocks`. Reads one JSON
+//! object per line: the path of a page, and lists of first-stage scores for its blocks.
 //!
 //! ```text
 //! echo '{"path": "page.html.gz", "looks": []}' | cargo run --release -p hapax-extract --example evidence

@@ -1,5 +1,4 @@
-//! What speaks for and against each block: its own counts, its neighbours', its elements', and how
-//! the votes of the function words went.
+//! Feature values of each block: its counts, those of its neighbours and elements, the result of the stopword rule.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,13 +9,13 @@ use crate::class_words::Marks;
 use crate::measure::Measure;
 use crate::votes::{Reason, Votes, is_set};
 
-/// How many values describe a block.
+/// Number of feature values per block.
 pub(crate) const EVIDENCE: usize = 86;
 
-/// What describes one block, in the order of `push`es in [`gather`].
+/// Feature values of one block, in the order of the `push` calls in [`Witness::each`].
 pub(crate) type Evidence = [f32; EVIDENCE];
 
-/// Sums over a subtree, or over all blocks of one signature.
+/// Sums over a subtree, or over all blocks with one signature.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sums {
     words: f64,
@@ -26,7 +25,7 @@ struct Sums {
     value: f64,
     blocks: f64,
     sentences: f64,
-    /// Blocks that speak of cookies.
+    /// Blocks that mention cookies.
     cookies: f64,
 }
 
@@ -62,20 +61,19 @@ impl Sums {
     }
 }
 
-/// What lies on the way from an element up to the root: how many steps away the nearest element of
-/// each mark is, the element itself included.
+/// Distance from an element up to the nearest element of each kind: 0 for the element itself.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     marks: [u8; Marks::ALL.len()],
     content: u8,
     article: u8,
-    /// The outermost element around it but for the container.
+    /// The outermost ancestor below the container.
     branch: usize,
 }
 
-/// Farther than this, and none at all, are the same.
+/// Farther away, or absent.
 const FAR: u8 = 99;
-/// Beyond the container everything holds the text too: that far away it begins.
+/// Added at the container: elements around it contain the text too.
 const BEYOND: u8 = 20;
 
 impl Way {
@@ -83,7 +81,7 @@ impl Way {
         Self { marks: [FAR; Marks::ALL.len()], content: FAR, article: FAR, branch: 0 };
 }
 
-/// The way of each element: parents come before their children.
+/// Returns the [`Way`] of each element. Parents come before their children.
 fn ways(page: &Page, votes: &Votes) -> Vec<Way> {
     let mut ways: Vec<Way> = Vec::with_capacity(page.elements.len());
     for (at, element) in page.elements.iter().enumerate() {
@@ -127,21 +125,21 @@ impl Row {
     }
 }
 
-/// What the evidence about each block of a page is taken from.
+/// Computes the feature values of the blocks of a page.
 pub(crate) struct Witness<'a> {
     page: &'a Page,
     votes: &'a Votes,
-    /// Of each element and all below it, of each signature, and of all blocks.
+    /// Sums of each element's subtree.
     subtrees: Vec<Sums>,
     signatures: HashMap<u32, Sums, RandomState>,
     whole: Sums,
-    /// Of each block, whether it speaks of cookies.
+    /// For each block, whether it mentions cookies.
     cookies: Vec<bool>,
-    /// How often each text stands on the page.
+    /// Number of occurrences of each text on the page.
     texts: HashMap<&'a str, u32, RandomState>,
     articles: f64,
     best_signature: f64,
-    /// Of the blocks that the votes would keep.
+    /// First and last block that the stopword rule keeps.
     first_kept: usize,
     last_kept: usize,
     title_words: HashSet<&'a [u8], RandomState>,
@@ -193,20 +191,18 @@ impl<'a> Witness<'a> {
         self.ways.get(element).copied().unwrap_or(Way::START)
     }
 
-    /// The outermost element around `element` inside the container, or itself outside of it.
+    /// Returns the outermost ancestor inside the container; outside of the container, the element itself.
     fn branch(&self, element: usize) -> usize {
         if is_set(&self.votes.inside, element) { self.way(element).branch } else { element }
     }
 
-    /// The elements whose blocks have most to say about those of `element`: its parent, that one's,
-    /// and its [`Self::branch`]. The root, where there is none.
+    /// Returns the elements whose blocks say most about those of `element`: parent, grandparent, [`Self::branch`].
     pub(crate) fn kin(&self, element: usize) -> [usize; 3] {
         let parent = |at: usize| self.page.elements.get(at).map_or(0, |element| element.parent);
         [parent(element), parent(parent(element)), self.branch(element)]
     }
 
-    /// Calls `visit` with the evidence of each block in turn: all of it at once would be most of
-    /// what a page takes.
+    /// Calls `visit` with the values of each block in turn: those of all blocks would take more memory than the page.
     ///
     /// # Complexity
     /// Linear in the blocks.
@@ -218,7 +214,7 @@ impl<'a> Witness<'a> {
             let mut row = Row { values: [0.0; EVIDENCE], at: 0 };
             let element = page.elements.get(block.element).cloned().unwrap_or_default();
             self.put_block(&mut row, block, m, &element);
-            // Where it stands.
+            // Position.
             row.push(at as f64);
             row.push(words_before / whole.words.max(1.0));
             row.push(f64::from(element.depth));
@@ -242,7 +238,6 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// The block itself.
     fn put_block(&self, row: &mut Row, block: &RawBlock, m: &Measure, element: &ElementInfo) {
         row.push(m.words);
         row.push(m.density());
@@ -263,7 +258,6 @@ impl<'a> Witness<'a> {
         row.push(shared(&self.title_words, &block.text));
     }
 
-    /// The page.
     fn put_page(&self, row: &mut Row) {
         let Self { page, whole, .. } = self;
         row.push(whole.words);
@@ -278,7 +272,6 @@ impl<'a> Witness<'a> {
         row.flag(page.kinds.list);
     }
 
-    /// Its neighbours.
     fn put_neighbours(&self, row: &mut Row, at: usize) {
         let votes = &self.votes;
         for step in [-1isize, 1, -2, 2] {
@@ -289,7 +282,7 @@ impl<'a> Witness<'a> {
         }
     }
 
-    /// How the votes went.
+    /// Result of the stopword rule.
     fn put_votes(&self, row: &mut Row, at: usize, block: &RawBlock) {
         let Self { votes, whole, .. } = self;
         let container_sums = self.sums_of(votes.container);
@@ -312,7 +305,7 @@ impl<'a> Witness<'a> {
         row.push(container_sums.blocks);
     }
 
-    /// Its elements, from the inside out.
+    /// Values of the elements around the block, innermost first.
     fn put_elements(&self, row: &mut Row, block: &RawBlock) {
         let Self { page, votes, whole, .. } = self;
         let container_sums = self.sums_of(votes.container);
@@ -348,7 +341,7 @@ impl<'a> Witness<'a> {
         row.push(sums.value / container_sums.value.max(1.0));
     }
 
-    /// All blocks in elements of the same kind.
+    /// Values of all blocks in elements with the same signature.
     fn put_kind(&self, row: &mut Row, at: usize, block: &RawBlock, element: &ElementInfo) {
         let whole = &self.whole;
         let sums = self.signatures.get(&element.signature).copied().unwrap_or_default();
@@ -358,7 +351,7 @@ impl<'a> Witness<'a> {
         row.push(sums.link_density());
         row.push(sums.value / self.best_signature);
         row.push(sums.sentences / sums.blocks.max(1.0));
-        // Consent is asked for in sentences, and on a short page in more than its text has.
+        // Consent dialogs are full sentences, and on a short page longer than the text.
         row.flag(is_set(&self.cookies, at));
         let [parent, ..] = self.kin(block.element);
         let parent = self.sums_of(parent);
@@ -370,14 +363,14 @@ impl<'a> Witness<'a> {
     }
 }
 
-/// The word is the same in nearly all languages that use another for what is baked.
+/// Nearly all languages use the English word for these cookies.
 fn speaks_of_cookies(text: &str) -> bool {
     text.contains("ookie")
 }
 
-/// Whose the page is stands seldom in its text.
+/// A copyright notice is seldom part of a text.
 fn speaks_of_rights(text: &str) -> bool {
-    // One after the other: of two at once each character would be decoded.
+    // Two searches: `contains` with an array of characters would decode each character.
     text.contains("opyright") || !text.is_ascii() && (text.contains('©') || text.contains('®'))
 }
 
@@ -385,7 +378,7 @@ pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Share of a short text's words that stand in the title.
+/// Returns the share of a text's first words that are in the title.
 fn shared(title: &HashSet<&[u8], RandomState>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
     let mut count = |word: &[u8]| {
@@ -401,5 +394,5 @@ fn shared(title: &HashSet<&[u8], RandomState>, text: &str) -> f64 {
     f64::from(found) / f64::from(all.max(1))
 }
 
-/// So many of its words are looked at.
+/// Number of words compared with the title.
 const SHARED: usize = 40;

@@ -1,4 +1,4 @@
-//! From the tree to a flat list of text blocks, links and declarations, in one iterative walk.
+//! Collects text blocks, links and declarations from the tree, in one iterative walk.
 
 use ego_tree::iter::Edge;
 use html5ever::ns;
@@ -16,40 +16,40 @@ use crate::wrap::is_wide;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawBlock {
     pub(crate) text: String,
-    /// Characters of it inside links.
+    /// Number of its characters inside links.
     pub(crate) link_chars: usize,
-    /// The element it lies in: an index into [`Page::elements`].
+    /// Index into [`Page::elements`].
     pub(crate) element: usize,
-    /// 1 to 6 inside a heading.
+    /// Level of the heading around it, 1 to 6; 0 if none.
     pub(crate) heading: u8,
     /// Not shown: `hidden`, `display:none`, `<noscript>`.
     pub(crate) hidden: bool,
-    /// Inside `<nav>`, `<footer>`, `<aside>` or a role of that kind.
+    /// Inside `<nav>`, `<footer>`, `<aside>` or an element with such a role.
     pub(crate) structure: bool,
-    /// How many links begin in it.
+    /// Number of links that begin in it.
     pub(crate) links: u32,
 }
 
-/// An element that holds blocks.
+/// An element that contains blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ElementInfo {
     pub(crate) parent: usize,
-    /// `article`, `main` and their like.
+    /// `article`, `main` and similar elements.
     pub(crate) content: bool,
     pub(crate) article: bool,
-    /// Hidden until somebody asks for it: a dialog.
+    /// Hidden until a user or a script opens it: a dialog.
     pub(crate) waits: bool,
-    /// Its class or id speaks of boilerplate.
+    /// Its class or id indicates boilerplate.
     pub(crate) suspicious: bool,
     pub(crate) depth: u16,
     pub(crate) tag: Tag,
-    /// What its class and id speak of.
+    /// What its class and id indicate.
     pub(crate) marks: Marks,
-    /// Equal for elements of the same tag and class below the same kind of parents.
+    /// Equal for elements with the same tag and class and equal ancestors.
     pub(crate) signature: u32,
 }
 
-/// The block-level tags that matter to the decision.
+/// The block-level tags that the decision distinguishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tag {
     #[default]
@@ -64,35 +64,33 @@ pub(crate) enum Tag {
     Definition = 8,
 }
 
-/// Elements between a block and the cell that it lies in.
+/// How far above a block its cell may be, in elements.
 const CELL_DEPTH: usize = 4;
 
-/// What one walk over the tree collects.
+/// Result of one walk over the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) blocks: Vec<RawBlock>,
     pub(crate) elements: Vec<ElementInfo>,
     pub(crate) declared: Declared,
-    /// Source and alternative text of its images, outside of what is hidden or stands around.
+    /// Source and alternative text of images outside of hidden elements and page structure.
     pub(crate) images: Vec<(String, String)>,
     pub(crate) title: String,
     pub(crate) lang: Option<String>,
-    /// What it declares to be, see [`Kinds`].
     pub(crate) kinds: Kinds,
 }
 
-/// In the class or id of what is hidden until somebody asks for it, or it asks.
+/// Words in the class or id of elements that stay hidden until opened.
 const WAITING: [&str; 6] = ["modal", "popup", "login", "dialog", "cookie", "consent"];
 
-/// Bytes read of a title, white space too: far above any that is one.
+/// Maximum number of bytes read from a title, white space included: far above any real title.
 const MAX_TITLE: usize = 16_384;
 
-/// A page that shows fewer bytes than this, and hides twice as many, is one that scripts fill: what
-/// it hides is its text.
+/// If a page shows fewer bytes and hides more than twice as many, scripts show its text later: hidden text counts.
 const FEW_SHOWN: usize = 400;
 
 impl Page {
-    /// Returns whether an element is a cell of a table or lies in one, not far up.
+    /// Returns whether an element or one of its nearest ancestors is a table cell.
     pub(crate) fn is_in_cell(&self, element: usize) -> bool {
         let mut at = element;
         for _ in 0..CELL_DEPTH {
@@ -108,7 +106,7 @@ impl Page {
         false
     }
 
-    /// For each element whether it or one around it is `marked`.
+    /// Returns for each element whether it or an ancestor is `marked`.
     ///
     /// # Complexity
     /// Linear in the elements: parents come before their children.
@@ -121,13 +119,12 @@ impl Page {
         below
     }
 
-    /// Adds what `values` holds of each element to its parent's, from the leaves up.
+    /// Adds the value of each element to its parent's, from the leaves up.
     ///
     /// # Complexity
     /// Linear in the elements.
     pub(crate) fn carry_up<T>(&self, values: &mut [T], add: impl Fn(&mut T, &T)) {
         for (at, element) in self.elements.iter().enumerate().skip(1).rev() {
-            // A parent comes before its children.
             let Some((above, below)) = values.split_at_mut_checked(at) else { continue };
             if let (Some(parent), Some(child)) = (above.get_mut(element.parent), below.first()) {
                 add(parent, child);
@@ -139,7 +136,7 @@ impl Page {
         self.elements.get(element).map_or(0, |element| element.signature)
     }
 
-    /// Takes hidden text for shown where nearly nothing else is there.
+    /// Treats hidden text as shown if almost nothing else is there.
     pub(crate) fn unhide(&mut self) {
         let bytes = |hidden| -> usize {
             let blocks = self.blocks.iter().filter(|b| b.hidden == hidden && !b.structure);
@@ -147,7 +144,7 @@ impl Page {
         };
         let shown = bytes(false);
         if shown < FEW_SHOWN && bytes(true) > 2 * shown {
-            // But for what waits to be asked for: a dialog, a login.
+            // Except dialogs, logins and the like.
             let waits = self.below(|at| self.elements.get(at).is_some_and(|element| element.waits));
             let waits = |block: &RawBlock| waits.get(block.element).copied().unwrap_or(false);
             self.blocks.retain(|block| !block.hidden || !waits(block));
@@ -156,7 +153,7 @@ impl Page {
     }
 }
 
-/// What a page declares to be, by schema.org and Open Graph.
+/// Types that a page declares by schema.org and Open Graph.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Kinds {
     pub(crate) article: bool,
@@ -177,12 +174,12 @@ impl Kinds {
         self.list |= matches!(name, "ItemList" | "CollectionPage" | "SearchResultsPage");
     }
 
-    /// Returns whether it is a discussion. An FAQ declares its entries as questions, too.
+    /// Returns whether the page is a discussion. An FAQ also declares its entries as questions.
     pub(crate) const fn is_discussion(self) -> bool {
         self.forum && !self.faq
     }
 
-    /// The types in a piece of JSON-LD, without parsing it: the first few are enough.
+    /// Reads the first 32 types in a piece of JSON-LD, without parsing it.
     fn read_json(&mut self, json: &str) {
         for rest in json.split("\"@type\"").skip(1).take(32) {
             let value = rest.trim_start_matches([' ', ':', '\n', '\t', '[']);
@@ -233,20 +230,20 @@ pub(crate) fn collect(html: &Html, limits: &Limits) -> Page {
 struct Walk<'a> {
     page: Page,
     stack: Vec<usize>,
-    /// How many open elements drop their text.
+    /// Number of open elements whose text is dropped.
     dropped: usize,
-    /// How many hide it.
+    /// Number of open elements that hide their text.
     hidden: usize,
-    /// Of each open element.
+    /// One entry per open element.
     shown: Vec<Shown>,
-    /// How many stand around the text.
+    /// Number of open elements of the page structure.
     structure: usize,
     links: usize,
     heading: u8,
     in_title: bool,
     in_json: bool,
     pre: usize,
-    /// The last space was the end of a line.
+    /// The last space was a line break.
     broken: bool,
     current: RawBlock,
     limits: &'a Limits,
@@ -257,7 +254,7 @@ impl Walk<'_> {
         let name = element.name();
         match name {
             "html" => self.page.lang = element.attr("lang").map(str::to_owned),
-            // A picture has a title too.
+            // SVG has title elements too.
             "title" if element.name.ns == ns!(html) => {
                 self.in_title = self.page.title.is_empty();
             }
@@ -277,7 +274,13 @@ impl Walk<'_> {
         }
         let noscript = self.hidden > 0;
         let attribute = |name: &str| element.attr(name);
-        self.page.declared.tag(name, attribute, noscript, self.limits);
+        if element.name.ns == ns!(html) {
+            self.page.declared.tag(name, attribute, noscript, self.limits);
+        } else if name == "a" {
+            let is_href = |name: &str| matches!(name, "href" | "xlink:href");
+            let href = element.attrs().find(|(name, _)| is_href(name)).map(|(_, value)| value);
+            self.page.declared.link(href, element.attr("rel"), self.limits);
+        }
         let attributes = Attributes::of(element);
         if let Some(types) = attributes.itemtype {
             self.page.kinds.read(types.rsplit('/').next().unwrap_or_default());
@@ -337,7 +340,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A heading that folds its section away is a button, or holds one.
+    /// A button in a heading folds its section; its text belongs to the heading.
     fn role(&self, element: &Element) -> Role {
         match role(element) {
             Role::Never if self.heading > 0 && &element.name.local == "button" => Role::Inline,
@@ -345,7 +348,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Elements that scripts define may be anything; their text is not one word with what is beside it.
+    /// Separates the text of a custom element from the text beside it by a space.
     fn part(&mut self) {
         if self.dropped == 0
             && !self.current.text.is_empty()
@@ -375,7 +378,7 @@ impl Walk<'_> {
             content,
             article: name == "article",
             waits,
-            // A heading is no boilerplate, whatever its class (`code-header`).
+            // A heading is not boilerplate, whatever its class (`code-header`).
             suspicious: name == "header"
                 || (heading_level(name).is_none() && marks.has(Marks::SUSPICIOUS)),
             depth: self.stack.len().min(usize::from(u16::MAX)) as u16,
@@ -401,12 +404,12 @@ impl Walk<'_> {
         let out = &mut self.current.text;
         let lines = self.pre > 0;
         let mut rest = text;
-        // Word by word: white space becomes one space, in `<pre>` ends of lines stay.
+        // White space collapses to one space; `<pre>` keeps its line breaks.
         while !rest.is_empty() {
             let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
             let (word, later) = rest.split_at(end);
             if self.broken && !word.is_empty() {
-                // No space, where none stands between words.
+                // A line break between two wide characters is not a space.
                 let joins = word.starts_with(is_wide)
                     && out.strip_suffix(' ').is_some_and(|text| text.ends_with(is_wide));
                 if joins {
@@ -452,7 +455,7 @@ impl Walk<'_> {
     }
 
     fn image(&mut self, element: &Element) {
-        // The limit of links holds for images too.
+        // The limit on links applies to images too.
         if let Some(source) =
             element.attr("src").filter(|s| !s.is_empty() && !s.starts_with("data:"))
             && self.page.images.len() < self.limits.max_links
@@ -463,7 +466,7 @@ impl Walk<'_> {
     }
 }
 
-/// An element that scripts define: its name has a hyphen, and no short one.
+/// Returns whether this is a custom element: its name contains a hyphen.
 fn is_custom(name: &str) -> bool {
     name.len() > 4 && name.as_bytes().contains(&b'-')
 }
@@ -489,7 +492,7 @@ fn tag(name: &str) -> Tag {
     }
 }
 
-/// FNV-1a, one byte.
+/// One step of FNV-1a.
 fn fnv(hash: u32, byte: u8) -> u32 {
     (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
 }

@@ -1,4 +1,4 @@
-//! From bytes to text: which charset, and why.
+//! Determines the charset and decodes bytes to text.
 
 use std::borrow::Cow;
 
@@ -7,17 +7,17 @@ use encoding_rs::{
     Encoding, GB18030, GBK, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED,
 };
 
-/// The prescan for a `<meta charset>` reads so many bytes, as the HTML standard says.
+/// Number of bytes in the prescan for `<meta charset>`, as in the HTML standard.
 const PRESCAN: usize = 1024;
-/// Number of bytes in which a later `<meta charset>` is accepted if the prescan finds none, as by a browser's parser.
+/// If the prescan finds nothing, a `<meta charset>` within this number of bytes is accepted, as in browsers.
 const LATE: usize = 64 << 10;
 
-/// What decided about the charset.
+/// How the charset was determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CharsetSource {
     /// A byte order mark.
     Bom,
-    /// The bytes are valid UTF-8 beyond ASCII: that happens by chance to no other charset.
+    /// The bytes are valid UTF-8 with non-ASCII characters. Text in another charset is not, except by chance.
     Utf8Bytes,
     /// The HTTP header.
     Header,
@@ -42,12 +42,12 @@ impl CharsetSource {
 
 /// Decodes a body.
 ///
-/// The order is the HTML standard's (section 13.2.3: BOM, header, meta prescan, detection) with a
-/// crawler's sense added: UTF-8 with non-ASCII bytes, valid but for one in fifty, beats any declared
-/// legacy charset, for many pages declare one and are served as UTF-8. `gb2312` and `gbk` are read as GB18030.
+/// The order follows the HTML standard (section 13.2.3: BOM, header, meta prescan, detection) with one exception.
+/// UTF-8 with non-ASCII bytes overrides a declared legacy charset if at most 1 in 50 of them is invalid: pages
+/// declare one and are served as UTF-8. `gb2312` and `gbk` are decoded as GB18030.
 ///
 /// # Complexity
-/// Linear; the detector runs only where everything else is silent.
+/// Linear; the detector runs only if everything else is missing.
 pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
@@ -71,8 +71,7 @@ pub(crate) fn decode<'a>(
     let meta = || prescan(body).map(|encoding| (encoding, CharsetSource::Meta));
     let declared = header.or_else(meta).map(|(encoding, source)| (widen(encoding), source));
     let (encoding, source) = match declared {
-        // It declares UTF-8 and is not: a few bad bytes are read as UTF-8, a page full of them
-        // is some other charset.
+        // The page declares UTF-8, but more than 1 in 10 non-ASCII bytes is invalid: it is in another charset.
         Some((encoding, _)) if encoding == UTF_8 && !mostly_utf8(body) => {
             (detect(body), CharsetSource::Detected)
         }
@@ -93,24 +92,23 @@ fn detect(body: &[u8]) -> &'static Encoding {
     widen(detector.guess(None, Utf8Detection::Allow))
 }
 
-/// So many bytes beyond ASCII tell a charset, and of so many one may be broken.
+/// Minimum number of valid non-ASCII bytes that identify UTF-8, and of valid ones per invalid one.
 const TELLING: usize = 48;
 const BROKEN: usize = 50;
 
-/// Whether the body is UTF-8 but for a byte here and there: in a text of any other charset hardly one in
-/// two would be right.
+/// Returns whether the body is UTF-8 with single errors. In another charset, less than half of it would be valid.
 fn nearly_utf8(body: &[u8]) -> bool {
     let (good, bad) = utf8_bytes(body);
     good >= TELLING && good >= bad * BROKEN
 }
 
-/// Whether at least nine in ten of the non-ASCII bytes belong to valid UTF-8 sequences.
+/// Returns whether at least 9 in 10 non-ASCII bytes are valid UTF-8.
 fn mostly_utf8(body: &[u8]) -> bool {
     let (good, bad) = utf8_bytes(body);
     good >= bad * 9
 }
 
-/// How many bytes beyond ASCII belong to valid sequences, and how many to none.
+/// Counts the non-ASCII bytes in valid sequences, and the invalid bytes.
 fn utf8_bytes(body: &[u8]) -> (usize, usize) {
     let mut bad = 0usize;
     let mut good = 0usize;
@@ -121,7 +119,7 @@ fn utf8_bytes(body: &[u8]) -> (usize, usize) {
     (good, bad)
 }
 
-/// The `charset` parameter of a Content-Type.
+/// Returns the `charset` parameter of a Content-Type.
 fn charset_parameter(content_type: &str) -> Option<&'static Encoding> {
     let lower = content_type.to_ascii_lowercase();
     let at = lower.find("charset")? + "charset".len();
@@ -131,9 +129,8 @@ fn charset_parameter(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(value.get(..end)?.as_bytes())
 }
 
-/// The HTML standard's prescan, in short: the first `<meta` whose attributes name a charset,
-/// outside comments; where none does, an XML declaration in front of all. UTF-16 declared in
-/// ASCII-readable bytes means UTF-8, and `x-user-defined` windows-1252.
+/// A simplified prescan of the HTML standard: the first `<meta` outside comments that declares a charset, else an XML
+/// declaration at the start. Declared UTF-16 means UTF-8, `x-user-defined` means windows-1252.
 fn prescan(body: &[u8]) -> Option<&'static Encoding> {
     let beginning = |length: usize| {
         let head = body.get(..length.min(body.len())).unwrap_or_default();
@@ -179,7 +176,7 @@ fn meta(text: &str) -> Option<&'static Encoding> {
     None
 }
 
-/// Returns the charset that a `<meta>` declares, by its charset attribute or by its content type.
+/// Returns the charset of a `<meta>`, from its charset attribute or its content type.
 fn declared_by(attributes: &str) -> Option<&'static Encoding> {
     let (mut charset, mut content, mut is_type) = (None, None, false);
     let mut rest = attributes.trim_start_matches(['/', ' ', '\t', '\n', '\r', '\x0c']);
@@ -311,7 +308,7 @@ mod tests {
                 assert!(text.contains("公园里散步"));
             }
         }
-        // Too little to tell, and a text of another charset.
+        // Too short to identify UTF-8, and text in another charset.
         for (text, encoding) in
             [("d\u{e9}j\u{e0} vu ".repeat(40), WINDOWS_1252), (CHINESE.repeat(9), GB18030)]
         {

@@ -1,8 +1,8 @@
-//! What the words in an element's class and id speak of.
+//! Classifies elements by the words in their class and id.
 
 use std::sync::LazyLock;
 
-/// What a name speaks of: one bit each.
+/// Categories of a class or id, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Marks(pub(crate) u16);
 
@@ -18,7 +18,7 @@ impl Marks {
     pub(crate) const POPUP: Self = Self(1 << 8);
     pub(crate) const LIST: Self = Self(1 << 9);
     pub(crate) const POST: Self = Self(1 << 10);
-    /// What a class that is boilerplate in all but the rarest cases carries.
+    /// Almost always boilerplate.
     pub(crate) const SUSPICIOUS: Self = Self(1 << 11);
 
     pub(crate) const ALL: [Self; 11] = [
@@ -40,8 +40,7 @@ impl Marks {
     }
 }
 
-/// A mark, and the words that carry it; one that ends in a full stop is a whole word, the others
-/// match from their beginning (`nav.` is not `navigate`, but `comment` is `comments`).
+/// Words of each category. A full stop marks a whole word, others are prefixes: `nav.` does not match `navigate`.
 const WORDS: &[(Marks, &str)] = &[
     (
         Marks::CONTENT,
@@ -98,7 +97,7 @@ struct Word {
     mark: Marks,
 }
 
-/// By first letter.
+/// Words by first letter.
 static TABLE: LazyLock<[Vec<Word>; 26]> = LazyLock::new(|| {
     let mut table = [const { Vec::new() }; 26];
     for (mark, words) in WORDS {
@@ -113,10 +112,10 @@ static TABLE: LazyLock<[Vec<Word>; 26]> = LazyLock::new(|| {
     table
 });
 
-/// So many bytes of a class or id are looked at; generated style names go on for kilobytes.
+/// Number of bytes read of a class or id; generated style names can have kilobytes.
 const MAX_NAME: usize = 512;
 
-/// What a class or id speaks of. Words end where letters do and where capitals begin.
+/// Returns the categories of a class or id. Words end at non-letters and before capitals.
 pub(crate) fn marks(names: &str) -> Marks {
     let names = names.as_bytes();
     let names = names.get(..MAX_NAME).unwrap_or(names);

@@ -1,10 +1,8 @@
-//! Which blocks are the page's own text: function words vote for the container that holds it,
-//! links and boilerplate names vote against.
+//! Selects the blocks that are the page's own text.
 //!
-//! Navigation, teasers and advertisements carry few function words ("Home", "Sign in", "Best
-//! offers"); sentences carry many. Summed up to the container that holds the text, the votes alone
-//! find it at F1 .74 (forums) to .94 (news). Fitted weights decide, with the votes as evidence;
-//! `docs/quality.md` has the figures.
+//! Navigation, teasers and advertisements contain almost no stopwords ("Home", "Sign in"); sentences do. The stopword
+//! rule adds stopwords up to the container of the text, and subtracts links and boilerplate names. Alone it reaches an
+//! F1 of .74 (forums) to .94 (news). Fitted weights decide, with its result as input: see `docs/quality.md`.
 
 use url::Url;
 
@@ -16,15 +14,15 @@ use crate::model::model;
 use crate::page_type::is_forum;
 use crate::votes::{Choice, Reason, Votes, is_set};
 
-/// A boilerplate name prunes a subtree only if it holds at most this share of the page's mass.
+/// An element with a boilerplate name is pruned only if it holds at most this share of the page's value.
 const MAX_PRUNED_SHARE: f64 = 0.4;
-/// If less than this share survives, names are not believed at all.
+/// If less than this share of the value remains, boilerplate names are ignored.
 const MIN_SURVIVING_SHARE: f64 = 0.3;
-/// A second article with this share of the mass makes the page a stream of articles.
+/// With a second article of this share of the value, the page is a stream of articles.
 const ARTICLE_SHARE: f64 = 0.15;
 const CONTENT_BONUS: f64 = 1.1;
 
-/// Function words vote for containers; names and links against.
+/// Applies the stopword rule.
 pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     let measures: Vec<Measure> =
         page.blocks.iter().map(|block| measure(block, stopwords)).collect();
@@ -38,7 +36,7 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     let total = positive(&shown);
     let limit = MAX_PRUNED_SHARE * total;
     let suspicious = |at: usize| page.elements.get(at).is_some_and(|element| element.suspicious);
-    // The root is no element of the page.
+    // The root is not an element of the page.
     let light = |at: usize| sums.get(at).is_some_and(|sum| *sum <= limit);
     let pruned = page.below(|at| at > 0 && suspicious(at) && light(at));
     let mut alive: Vec<bool> = page
@@ -94,7 +92,6 @@ pub(crate) fn vote(page: &Page, stopwords: Option<&StopList>) -> Votes {
     Votes { measures, values, container, inside, reasons }
 }
 
-/// The decision about all blocks.
 #[derive(Debug)]
 pub(crate) struct Chosen {
     pub(crate) choices: Vec<Choice>,
@@ -102,10 +99,8 @@ pub(crate) struct Chosen {
     pub(crate) confidence: f32,
 }
 
-/// One choice a block.
-///
-/// The votes alone find the text of articles; forums, lists and pages with few function words they
-/// miss. So how they went is evidence beside the rest, and fitted weights decide.
+/// Decides about each block. The stopword rule is reliable for articles, but misses the text of forums, lists and
+/// pages with few stopwords. So its result is only one input of the fitted weights.
 pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Chosen {
     let votes = vote(page, stopwords);
     let model = model();
@@ -148,11 +143,10 @@ pub(crate) fn choose(page: &Page, stopwords: Option<&StopList>, url: &Url) -> Ch
     Chosen { choices, confidence }
 }
 
-/// The score of a block that is never text.
+/// Score of a block that is never text.
 const BARRED: i32 = i32::MIN / 4;
 
-/// Hidden blocks are never text while what is shown has the larger part of it. `expected` is how much text is to be
-/// expected of a block: a page that a script shows when it is ready hides its text behind a menu that is shown.
+/// Hidden blocks are never text, unless most of the `expected` text is hidden: a script will show it.
 fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     let text = |hidden: bool| -> u64 {
         let blocks = page.blocks.iter().enumerate();
@@ -163,8 +157,7 @@ fn barred_as_hidden(page: &Page, expected: impl Fn(usize) -> u64) -> Vec<bool> {
     page.blocks.iter().map(|block| bars && block.hidden).collect()
 }
 
-/// The blocks of comments, in containers that are named so; `None` for a forum and where there are none. A container
-/// that holds the page's main heading holds more than comments.
+/// Returns the blocks in containers named as comments, without the main heading; `None` for forums.
 fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
     if page.kinds.is_discussion() || is_forum(url, &page.title) {
         return None;
@@ -184,10 +177,10 @@ fn comments(page: &Page, url: &Url) -> Option<Vec<bool>> {
     blocks.contains(&true).then_some(blocks)
 }
 
-/// Bytes of the shortest text that comments are about: without one the comments are what the page has.
+/// Minimum number of bytes of an article that has comments. Without an article, the comments are the page's text.
 const LEAST_ARTICLE: usize = 700;
 
-/// What speaks most against a block that the votes would keep.
+/// Returns the strongest reason against a block that the stopword rule would keep.
 fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
     let Some((block, m)) = page.blocks.get(at).zip(votes.measures.get(at)) else {
         return Reason::Unlike;
@@ -201,7 +194,7 @@ fn why(page: &Page, votes: &Votes, named: &[bool], at: usize) -> Reason {
     }
 }
 
-/// For each element, the values of all blocks below it.
+/// Returns for each element the sum of the values of all blocks below it.
 fn sum_up(page: &Page, values: &[f64], alive: &[bool]) -> Vec<f64> {
     let mut sums = vec![0.0; page.elements.len()];
     for ((block, value), alive) in page.blocks.iter().zip(values).zip(alive) {
@@ -213,12 +206,12 @@ fn sum_up(page: &Page, values: &[f64], alive: &[bool]) -> Vec<f64> {
     sums
 }
 
-/// The deepest element of greatest sum.
+/// Returns the deepest element with the greatest sum.
 fn best_container(page: &Page, sums: &[f64]) -> usize {
     let mut best = (0, f64::MIN, 0);
     for (index, (element, sum)) in page.elements.iter().zip(sums).enumerate() {
         let score = if element.content { sum * CONTENT_BONUS } else { *sum };
-        // Floating sums of one set of blocks differ in the last digits only.
+        // Sums of the same blocks may differ in the last digits.
         if score > best.1 + 1e-9 || (score > best.1 - 1e-9 && element.depth > best.2) {
             best = (index, score, element.depth);
         }
@@ -226,7 +219,7 @@ fn best_container(page: &Page, sums: &[f64]) -> usize {
     best.0
 }
 
-/// An endless stream of articles holds one article that the URL stands for: the first.
+/// In an endless stream of articles, the URL is that of the first article: drops the others.
 fn keep_first_article(
     page: &Page,
     sums: &[f64],
@@ -252,8 +245,7 @@ fn keep_first_article(
     }
 }
 
-/// Keeps the contiguous run of greatest value among the blocks still kept (Kadane), so that what
-/// leads in and what trails behind falls off. Headings directly before the run stay with it.
+/// Keeps the contiguous run of blocks of greatest value (Kadane), and the headings directly before it.
 fn trim_to_run(values: &[f64], measures: &[Measure], reasons: &mut [Reason]) {
     let kept: Vec<usize> =
         (0..reasons.len()).filter(|&i| reasons.get(i) == Some(&Reason::Text)).collect();

@@ -1,8 +1,7 @@
-//! What the first look at the blocks around a block says about it: the evidence of the second look.
+//! Feature values of the second stage: scores of the first stage around a block (stacking; Wolpert 1992).
 //!
-//! A comment that reads like the article stands among comments, a short line of the article among
-//! paragraphs. The scores of the first look tell (stacking; Wolpert 1992): those of the neighbours,
-//! the share of text around, before and after, and in the elements that hold the block.
+//! A comment that reads like the article is among comments, a short line of the article among paragraphs. The values
+//! are the scores of neighbours, and shares of text around, before and after the block and in its elements.
 
 use std::collections::HashMap;
 
@@ -11,20 +10,20 @@ use foldhash::fast::RandomState;
 use crate::block_evidence::Witness;
 use crate::blocks::Page;
 
-/// How many values the second look adds.
+/// Number of values that the second stage adds.
 pub(crate) const CONTEXT: usize = 29;
 
-/// What surrounds one block, in the order of `push`es in [`Surroundings::of`].
+/// Context values of one block, in the order of the `push` calls in [`Surroundings::of`].
 pub(crate) type Context = [f32; CONTEXT];
 
-/// These neighbours' scores are looked at one by one.
+/// Offsets of the neighbours whose scores are values.
 const NEIGHBOURS: [isize; 6] = [-1, 1, -2, 2, -3, 3];
-/// The score of a neighbour that is not there, in thousandths.
+/// Score of a missing neighbour, in thousandths.
 const NOBODY: i32 = -9000;
-/// The share of text within so many blocks to both sides.
+/// Numbers of blocks on each side for which the share of text is computed.
 const WINDOWS: [usize; 3] = [2, 5, 15];
 
-/// A block's size and how much of it is likely text; of many blocks, the sums.
+/// Size of blocks and how much of it is likely text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mass {
     size: u64,
@@ -44,37 +43,37 @@ impl Mass {
         }
     }
 
-    /// How much of it is likely text, 0 to 1.
+    /// The share that is likely text, 0 to 1.
     fn share(self) -> f32 {
         ratio(self.text, self.size.saturating_mul(CERTAIN))
     }
 }
 
-/// A chance of one.
+/// A probability of one.
 const CERTAIN: u64 = 65_536;
-/// So much counts each token; one more each block, so that none counts nothing.
+/// Size of a token. Each block adds one, so that its size is never 0.
 const TOKEN: u64 = 10;
 
 fn ratio(part: u64, whole: u64) -> f32 {
     (part as f64 / whole.max(1) as f64) as f32
 }
 
-/// The blocks of a page after the first look.
+/// The blocks of a page after the first stage.
 pub(crate) struct Surroundings<'a> {
     page: &'a Page,
     witness: &'a Witness<'a>,
     /// In thousandths of a logit.
     scores: &'a [i32],
     best: i32,
-    /// All before each block, and at the end the whole.
+    /// Prefix sums; the last entry is the total.
     before: Vec<Mass>,
-    /// Of each element and all below it, and of each signature.
+    /// Sums of each element's subtree, and of each signature.
     subtrees: Vec<Mass>,
     signatures: HashMap<u32, Mass, RandomState>,
 }
 
 impl<'a> Surroundings<'a> {
-    /// `chance` tells how often a block of a score is text, in parts of 65,536.
+    /// `chance` returns the probability that a block with a score is text, in parts of 65,536.
     ///
     /// # Complexity
     /// Linear in blocks and elements.
@@ -110,7 +109,7 @@ impl<'a> Surroundings<'a> {
         before(to).unwrap_or_default().less(before(from).unwrap_or_default())
     }
 
-    /// What surrounds a block.
+    /// Returns the context values of a block.
     ///
     /// # Complexity
     /// Constant.
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_tokens_around() {
-        // Elements 2 and 3 lie in 1; sizes are 10, 20 and 70 after one is added to ten times each.
+        // Elements 2 and 3 are in 1. Sizes are 10 per token plus 1 per block.
         let blocks = [(2, 100, 500), (3, 200, -500), (3, 700, 900)];
         surroundings(&blocks, |all| {
             let [first, second, third] = [0, 1, 2].map(|at| all.of(at));
@@ -202,7 +201,7 @@ mod tests {
             near(second[17], 7.0 / 8.0);
             assert!((second[18] - 800.2).abs() < 0.1);
             near(second[19], 0.8);
-            // The parent holds all of it, and so do all blocks alike.
+            // The parent and the signature cover all blocks.
             near(second[20], 0.8);
             near(second[21], 1.0);
             near(second[26], 0.8);

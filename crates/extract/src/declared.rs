@@ -75,7 +75,8 @@ impl Declared {
         }
     }
 
-    fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
+    /// Adds a link, such as that of an `<a>` of HTML or SVG (SVG 1.1, section 17.1).
+    pub(crate) fn link(&mut self, href: Option<&str>, rel: Option<&str>, limits: &Limits) {
         let Some(href) = href.map(str::trim) else { return };
         // A fragment leads to the page itself, unless there is another base.
         if href.is_empty() || href.starts_with('#') && self.base.is_none() {

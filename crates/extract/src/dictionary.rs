@@ -1,4 +1,4 @@
-//! The dictionary of words by which Chinese is cut.
+//! The dictionary for Chinese segmentation.
 
 use std::io::BufReader;
 use std::sync::LazyLock;
@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use flate2::read::GzDecoder;
 use jieba_rs::Jieba;
 
-// That of jieba-rs, packed so that it needs nothing new: its own takes 17 more crates and zstd in C.
+// The dictionary of jieba-rs, compressed with gzip. Its built-in one requires 17 more crates and zstd in C.
 const WORDS: &[u8] = include_bytes!("../data/dictionary.txt.gz");
 
 #[expect(clippy::expect_used, reason = "part of the program: a test reads it to its end")]
@@ -15,7 +15,7 @@ static JIEBA: LazyLock<Jieba> = LazyLock::new(|| {
         .expect("a dictionary that is whole")
 });
 
-/// The one dictionary of the process, loaded at first use (about 0.2 s, 35 MB).
+/// Returns the dictionary, shared by the process and loaded at first use (about 0.2 s, 35 MB).
 pub fn jieba() -> &'static Jieba {
     &JIEBA
 }
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn all_words_are_there() {
-        // The first and the last of it, and what a dictionary of single characters would cut.
+        // The first and the last entry, and one of several characters.
         for word in ["1号店", "龢", "中华人民共和国"] {
             assert!(jieba().has_word(word), "{word}");
         }

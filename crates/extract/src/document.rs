@@ -10,35 +10,35 @@ use crate::votes::Reason;
 /// A run of text between two block-level tags.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// The text, white space collapsed.
+    /// The text, with white space collapsed.
     pub text: String,
     /// Why it was kept or dropped.
     pub reason: Reason,
-    /// How often a block with such evidence is text, 0 to 1.
+    /// Probability that the block is page text, 0 to 1.
     pub chance: f32,
-    /// Whether it is in a cell of a table.
+    /// Whether the block is in a table cell.
     pub cell: bool,
 }
 
-/// A link of the page, absolute.
+/// A link of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads.
+    /// The absolute target.
     pub url: Url,
-    /// `rel=nofollow` on it.
+    /// Whether it has `rel=nofollow`.
     pub nofollow: bool,
 }
 
 /// An image of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Where it lies.
+    /// The absolute address.
     pub url: Url,
     /// Its alternative text.
     pub alt: String,
 }
 
-/// What `<meta name=robots>` asks.
+/// Robots directives of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RobotsMeta {
     /// Do not index.
@@ -48,7 +48,7 @@ pub struct RobotsMeta {
 }
 
 impl RobotsMeta {
-    /// Reads one directive list, such as a meta's content or an `X-Robots-Tag` value.
+    /// Adds one list of directives: the content of a robots meta element or an `X-Robots-Tag` value.
     pub fn read(&mut self, directives: &str) {
         for word in directives.split(',').map(str::trim) {
             if word.eq_ignore_ascii_case("noindex") {
@@ -62,72 +62,71 @@ impl RobotsMeta {
     }
 }
 
-/// A page, read.
+/// An extracted page.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its title, or its first heading.
+    /// The title; if the page has none, its first heading.
     pub title: String,
-    /// Two-letter code, or `""`.
+    /// Two-letter language code, or `""` if unknown.
     pub language: &'static str,
-    /// Its first heading of the highest level that is not the site's; part of what a page is compared by.
+    /// The main heading: the first one of the highest level that is not the site's name. Pages are compared by it.
     pub heading: String,
-    /// Its own text: the kept blocks, one a line.
+    /// The page's own text: the kept blocks, one per line.
     pub text: String,
-    /// All blocks in order.
+    /// All blocks in document order.
     pub blocks: Vec<Block>,
-    /// Where it leads.
+    /// The links, within the limits on number and length.
     pub links: Vec<Link>,
-    /// Links that are none of these: beyond the limits of their number and length.
+    /// Number of links beyond these limits.
     pub links_left_out: usize,
-    /// Its images, but for those of navigation and the like.
+    /// The images, except those in hidden elements, navigation, footers and asides.
     pub images: Vec<Image>,
-    /// The address it names as its own.
+    /// The canonical address that the page declares.
     pub canonical: Option<Url>,
-    /// What it asks of robots.
+    /// The page's robots directives.
     pub robots: RobotsMeta,
-    /// Where a meta refresh within a few seconds leads: a redirect in all but name.
+    /// Target of a meta refresh within 10 seconds, which works like a redirect.
     pub refresh: Option<Url>,
-    /// The charset's name.
+    /// Name of the charset.
     pub charset: &'static str,
-    /// What decided about the charset.
+    /// How the charset was determined.
     pub charset_source: CharsetSource,
     /// Type of the page.
     pub page_type: PageType,
     /// Expected F1 of the text, 0 to 1; 1 for plain text.
     pub confidence: f32,
-    /// The limit that cut the page short, if one did.
+    /// The limit that cut the page short, if any.
     pub truncated: Option<Truncation>,
 }
 
-/// With fewer content words than this a page has little text of its own.
+/// A page with fewer content words is thin.
 pub(crate) const LITTLE_TEXT: u32 = 15;
 
-/// The text by which a page is indexed and compared.
+/// The comparison text of a page: the text that is indexed and compared.
 #[derive(Clone, Debug)]
 pub struct Basis {
-    /// The page's own text, or, if it has little, its title and all visible text.
+    /// Heading and own text of the page; for a thin page, title and all visible text.
     pub text: String,
-    /// Whether it has little text of its own: then only equal pages are duplicates, for the rest
-    /// is the template that all pages of a site share.
+    /// Whether the page is thin. Its text is mostly the site's template, so only equal pages are duplicates.
     pub little: bool,
-    /// Features of that text.
+    /// Features of this text.
     pub features: Features,
 }
 
 impl Document {
-    /// What the page is compared by; `hash` hashes the features.
+    /// Returns the comparison text; `hash` hashes the features.
     pub fn basis(&self, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
         self.basis_of(Shingles::default(), hash)
     }
 
-    /// The same with these shingles.
+    /// Returns the comparison text with these shingles.
     pub(crate) fn basis_of(
         &self,
         shingles: Shingles,
         hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
     ) -> Basis {
         let features = |text: &str| features_by(text, self.language, shingles, hash);
-        // Pages made from one template may differ in their heading alone.
+        // Pages of one template may differ only in their heading.
         let text = if self.heading.is_empty() || self.text.contains(&self.heading) {
             self.text.clone()
         } else {
@@ -140,8 +139,7 @@ impl Document {
         }
         let text = format!("{}\n{}", self.title, self.visible());
         let mut all = features(&text);
-        // Few tokens tell the decision that this is a template; without a name nothing tells two
-        // pages of it apart, so there are no shingles either.
+        // A low token count marks the page as thin. Without a name, nothing distinguishes pages of one template.
         if self.title.is_empty() && self.heading.is_empty() {
             all.shingles.clear();
         }
@@ -149,7 +147,7 @@ impl Document {
         Basis { text, little: true, features: all }
     }
 
-    /// The numbers of tables that were dropped: pages of one template may differ in them alone.
+    /// Returns the numbers of dropped table cells: pages of one template may differ only in them.
     fn numbers_of_cells(&self, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
         let dropped = |block: &&Block| {
             block.cell && matches!(block.reason, Reason::OutsideRun | Reason::Unlike)
@@ -164,8 +162,7 @@ impl Document {
         self.blocks.iter().all(|block| hidden(block) || block.text.trim().is_empty())
     }
 
-    /// All visible text but navigation, boilerplate too: for pages that have little text of their
-    /// own.
+    /// Returns all visible text except navigation, but including boilerplate. Used for thin pages.
     pub fn visible(&self) -> String {
         let shown =
             self.blocks.iter().filter(|b| !matches!(b.reason, Reason::Hidden | Reason::Structure));

@@ -1,4 +1,4 @@
-//! What an element means to the walk: by its name, and by its attributes.
+//! Classifies elements by name and attributes.
 
 use html5ever::local_name;
 use scraper::node::Element;
@@ -14,22 +14,20 @@ const STRUCTURE_ROLES: &[&str] = &[
     "dialog",
 ];
 
-/// What an element's name means here.
+/// Category of an element by its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Part of a line of text.
     Inline,
-    /// Its text is a block of its own.
+    /// Its text is a separate block.
     Block,
-    /// A block that stands around the text; a page may still put text there.
+    /// A block of page structure. A page may still put text there.
     Around,
     /// A block that scripts replace.
     Noscript,
-    /// Never text of the page.
     Never,
 }
 
-/// Names are atoms: each comparison is one of integers.
+/// Names are atoms, so each comparison is one of integers.
 pub(crate) fn role(element: &Element) -> Role {
     match element.name.local {
         local_name!("a")
@@ -104,7 +102,7 @@ pub(crate) fn role(element: &Element) -> Role {
     }
 }
 
-/// What the walk asks of an element's attributes, read in one pass.
+/// Attributes that the walk needs, read in one pass.
 #[derive(Default)]
 pub(crate) struct Attributes<'a> {
     pub(crate) class: &'a str,
@@ -137,7 +135,7 @@ impl<'a> Attributes<'a> {
 
 fn hides(style: &str) -> bool {
     let mut rest = style.bytes().filter(|b| !b.is_ascii_whitespace()).take(MAX_STYLE);
-    // Either of these, wherever it begins.
+    // Both patterns, matched at any position.
     let mut found: [(&[u8], usize); 2] = [(b"display:none", 0), (b"visibility:hidden", 0)];
     rest.any(|byte| {
         let byte = byte.to_ascii_lowercase();
@@ -149,10 +147,9 @@ fn hides(style: &str) -> bool {
     })
 }
 
-/// So many bytes of a style are looked at.
+/// Number of bytes read of a style attribute.
 const MAX_STYLE: usize = 4096;
 
-/// How the text of an element is shown.
 #[derive(Clone, Copy)]
 pub(crate) enum Shown {
     Yes,

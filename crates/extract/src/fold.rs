@@ -1,18 +1,17 @@
-//! The form in which texts are compared: NFKC, lower case, nothing invisible.
+//! Folds texts for comparison: NFKC, lower case, no invisible characters.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Folds a text: soft hyphens and zero-width characters fall out, typographic apostrophes become
-/// plain, then NFKC (UAX #15), then lower case.
+/// Folds a text: removes soft hyphens and zero-width characters, replaces typographic apostrophes, applies NFKC (UAX
+/// #15) and lower case.
 ///
 /// # Complexity
-/// Linear. Characters of the common scripts, of which NFKC is known, are folded one by one; only
-/// runs of others go through the tables, with the character before, which they may compose with.
+/// Linear. Only characters whose NFKC form is not known here go through the tables, with the character before them.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
-    // The last character as it was before it was lowered, if it was an easy one.
+    // The last easy character, before lower-casing.
     let mut last: Option<char> = None;
     let mut hard = String::new();
     let mut rest = text;
@@ -63,13 +62,12 @@ fn flush(hard: &mut String, folded: &mut String) {
     }
 }
 
-/// The NFKC of a character beyond ASCII, where it is one that composes with nothing before it and
-/// whose lower case is one character.
+/// Returns the NFKC form of a character that never composes with the one before and whose lower case is one character.
 fn easy(c: char) -> Option<char> {
     match c {
         '’' => Some('\''),
         '\u{00A0}' | '\u{3000}' => Some(' '),
-        // Latin-1's letters, Cyrillic, Han, kana without their combining marks, plain punctuation.
+        // Latin-1 letters, Cyrillic, Han, kana without combining marks, plain punctuation.
         '\u{00C0}'..='\u{00FF}'
         | '\u{0400}'..='\u{045F}'
         | '\u{3400}'..='\u{4DBF}'
@@ -87,9 +85,9 @@ fn easy(c: char) -> Option<char> {
     }
 }
 
-/// A text without its soft hyphens and zero-width characters, which part no words.
+/// Returns a text without soft hyphens and zero-width characters, which do not separate words.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    // The first bytes of all of them.
+    // The first bytes of these characters in UTF-8.
     let may = text.bytes().any(|byte| matches!(byte, 0xC2 | 0xE2 | 0xEF));
     if may && text.chars().any(is_invisible) {
         Cow::Owned(text.chars().filter(|c| !is_invisible(*c)).collect())
@@ -115,7 +113,7 @@ mod tests {
     #[test]
     fn each_character_beside_each_kind_of_neighbour_folds_as_by_the_tables() {
         let neighbours = ["", "A", "\u{AD}\u{301}", "ê", "カ", "天", "\u{1161}"];
-        // Ideographs are all alike: a sample of them will do.
+        // All ideographs behave alike: a sample is enough.
         let sampled =
             |c: &char| !matches!(c, '\u{3500}'..='\u{D7A3}') || u32::from(*c).is_multiple_of(64);
         for c in ('\0'..='\u{11FFF}').filter(sampled) {

@@ -1,10 +1,9 @@
-//! Where SVG and MathML begin and end, for a scan without a tree: there `<style>` and `<title>` are
-//! elements like others, and a slash ends them.
+//! Tracks SVG and MathML (foreign content) without a tree: `<style>` and `<title>` are ordinary elements there.
 
 use html5ever::tokenizer::{Tag, TagKind};
 use html5ever::{LocalName, local_name};
 
-/// Open elements that are known. The ends of those nested deeper are not looked for.
+/// Maximum depth that is tracked. End tags of deeper elements are ignored.
 const MAX_OPEN: usize = 512;
 
 /// The open elements from the outermost `<svg>` or `<math>` on.
@@ -15,22 +14,22 @@ pub(crate) struct Foreign {
 
 struct Open {
     name: LocalName,
-    /// Its content is HTML again, such as that of `<foreignObject>`.
+    /// Its content is HTML again, as in `<foreignObject>`.
     html: bool,
 }
 
 impl Foreign {
-    /// Whether what comes next is no HTML.
+    /// Returns whether the next token is foreign content.
     pub(crate) fn is_inside(&self) -> bool {
         self.open.last().is_some_and(|open| !open.html)
     }
 
-    /// Whether what comes next is neither SVG nor MathML, nor stands in them.
+    /// Returns whether no `<svg>` or `<math>` is open.
     pub(crate) fn is_outside(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Follows a tag, and says whether it is one of SVG or MathML.
+    /// Processes a tag and returns whether it belongs to SVG or MathML.
     ///
     /// # Complexity
     /// Linear in the open elements, at most [`MAX_OPEN`].
@@ -59,7 +58,7 @@ impl Foreign {
     fn end(&mut self, name: &LocalName) -> bool {
         let Some((last, before)) = self.open.split_last() else { return false };
         let from = match root(name) {
-            // What is HTML again ends with its own element, or with the drawing.
+            // HTML in foreign content ends with the element around it, or with the `<svg>` or `<math>`.
             false if last.html => before.len(),
             _ => before.iter().rposition(|open| open.html).map_or(0, |at| at + 1),
         };
@@ -68,7 +67,7 @@ impl Foreign {
             self.open.truncate(from + at);
             return true;
         }
-        // An element around it ends, and it with that.
+        // An HTML element around the foreign content ends, and closes it.
         if self.is_inside() && is_html(name) {
             self.leave();
         }
@@ -85,7 +84,7 @@ fn root(name: &LocalName) -> bool {
     matches!(*name, local_name!("svg") | local_name!("math"))
 }
 
-/// Integration points, by the HTML standard.
+/// Integration points of the HTML standard.
 fn holds_html(tag: &Tag) -> bool {
     match &*tag.name {
         "foreignobject" | "desc" | "title" | "mi" | "mo" | "mn" | "ms" | "mtext" => true,
@@ -112,7 +111,7 @@ fn breaks_out(tag: &Tag) -> bool {
     }
 }
 
-/// Elements of HTML that hold drawings, and whose end is theirs too.
+/// HTML elements that may contain SVG or MathML and whose end tag closes it.
 fn is_html(name: &LocalName) -> bool {
     matches!(
         &**name,

@@ -1,9 +1,8 @@
-//! What it is worth that a word occurs as often as it does: the weights of the default recipe.
+//! Weights of words by their counts, in the default recipe.
 
-/// Of a word that occurs 0, 1, 2 ... times: 16 (n - 1/2)^1.5, above 14 times with n as its power
-/// of .35. A word that comes back says more of a page than as many that occur once, and is still there
-/// when a sentence changes; what a template repeats forty times says no more than what it repeats
-/// twenty. Part of the recipe, chosen by docs/quality.md.
+/// Weight of a word with count n = 0, 1, 2 ...: 16 (n - 1/2)^1.5, where n above 14 is replaced by 14 (n / 14)^.35.
+/// A repeated word says more about a page than N single ones, and remains after an edit of a sentence. But 40
+/// repetitions in a template say no more than 20. Part of the recipe; `docs/quality.md` has the measurements.
 const WORTH: [u16; 65] = [
     0, 6, 29, 63, 105, 153, 206, 265, 329, 397, 468, 544, 624, 707, 794, 824, 853, 882, 910, 937,
     963, 989, 1014, 1039, 1063, 1087, 1110, 1133, 1156, 1178, 1200, 1221, 1242, 1263, 1283, 1304,
@@ -11,11 +10,10 @@ const WORTH: [u16; 65] = [
     1613, 1630, 1646, 1662, 1678, 1694, 1710, 1726, 1742, 1757, 1773, 1788, 1803,
 ];
 
-/// Of a word that occurs once.
+/// Weight of a word that occurs once.
 pub(crate) const ONCE: u32 = 6;
 
-/// The weights of words that occur so often. None counts for more than a quarter above the second: a
-/// single word would decide about all bits.
+/// Returns the weights. No count exceeds the second highest by over a quarter: one word could determine all bits.
 ///
 /// # Complexity
 /// Linear in the words.

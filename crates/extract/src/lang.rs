@@ -1,4 +1,4 @@
-//! Language and its function words.
+//! Language detection and stopwords.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -10,24 +10,23 @@ use whatlang::{Detector, Lang};
 use crate::fold::visible;
 
 const STOPWORDS: &str = include_str!("../data/stopwords.txt");
-/// So many bytes are shown to the detector; more does not make it surer, only slower.
+/// Bytes of text for the detector. More text makes it slower, but not more certain.
 const SAMPLE: usize = 900;
-/// Of so many blocks, the longest ones, so many bytes each.
+/// The sample takes this many of the longest blocks, and up to `SAMPLED_BLOCK` bytes of each.
 const SAMPLED_BLOCKS: usize = 4;
 const SAMPLED_BLOCK: usize = 400;
-/// Bytes of a sample that may be mistaken.
+/// In samples of fewer bytes, the language may be wrong.
 const SMALL: usize = 200;
 
-/// So many words, and among 100 of them so many function words of a language, and it is that one: in
-/// no other does a list find a third of the words, but for its nearest kin, which a detector does
-/// not tell apart on so little text either.
+/// With this many words, of which this percentage are its stopwords, a language is certain. Only the list of a closely
+/// related language matches as many, and the detector confuses those too.
 const SURE_WORDS: usize = 20;
 const SURE_SHARE: usize = 35;
-/// Of technical text fewer are: so many, and so many times as many as of any other list.
+/// Technical text has fewer stopwords: this percentage is enough with [`CLEAR_LEAD`] times that of any other list.
 const CLEAR_SHARE: usize = 15;
 const CLEAR_LEAD: usize = 2;
 
-/// FNV-1a: the lists are fixed, so nobody can choose words that collide in them.
+/// FNV-1a. The lists are fixed, so an attacker cannot add colliding words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WordHasher(u64);
 
@@ -48,7 +47,7 @@ impl Hasher for WordHasher {
     }
 }
 
-/// The function words of a language.
+/// Stopwords of a language.
 pub(crate) type StopList = HashSet<&'static str, BuildHasherDefault<WordHasher>>;
 
 static LISTS: LazyLock<HashMap<&'static str, StopList>> = LazyLock::new(|| {
@@ -60,8 +59,7 @@ static LISTS: LazyLock<HashMap<&'static str, StopList>> = LazyLock::new(|| {
         .collect()
 });
 
-/// The languages that have a list, in an order of its own, and for each word a bit for each of them
-/// whose list holds it.
+/// The languages with a list, sorted, and for each word a bit per language whose list contains it.
 static SHARED: LazyLock<(Vec<&'static str>, SharedList)> = LazyLock::new(|| {
     let mut languages: Vec<&'static str> = LISTS.keys().copied().collect();
     languages.sort_unstable();
@@ -75,14 +73,14 @@ static SHARED: LazyLock<(Vec<&'static str>, SharedList)> = LazyLock::new(|| {
 });
 type SharedList = HashMap<&'static str, u64, BuildHasherDefault<WordHasher>>;
 
-/// The function words of a language, by its two-letter code; `None` for one without a list.
+/// Returns the stopwords of a language by its two-letter code; `None` if it has no list.
 pub(crate) fn stopwords(language: &str) -> Option<&'static StopList> {
     LISTS.get(language)
 }
 
-/// The function characters of Chinese, simplified and traditional.
+/// Returns whether `c` is a function character of Chinese, simplified or traditional.
 pub(crate) fn is_function_character(c: char) -> bool {
-    /// A bit for each character of the basic plane.
+    /// One bit per character of the basic plane.
     static SET: LazyLock<Vec<u64>> = LazyLock::new(|| {
         let mut bits = vec![0; 0x1_0000 / 64];
         for c in LISTS.get("zh").into_iter().flatten().flat_map(|word| word.chars()) {
@@ -95,7 +93,7 @@ pub(crate) fn is_function_character(c: char) -> bool {
     SET.get(c as usize / 64).is_some_and(|word| word >> (c as usize % 64) & 1 == 1)
 }
 
-/// Whether `c` is part of a word as the lists spell them.
+/// Returns whether `c` is part of a word as the lists spell it.
 pub(crate) fn is_letter(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric() || c == '\''
@@ -104,7 +102,7 @@ pub(crate) fn is_letter(c: char) -> bool {
     }
 }
 
-/// A word as the lists spell it; `room` holds it where it must be changed.
+/// Returns a word as the lists spell it, written to `room`.
 pub(crate) fn lowered<'a>(word: &str, room: &'a mut String) -> &'a str {
     room.clear();
     if word.is_ascii() {
@@ -117,8 +115,7 @@ pub(crate) fn lowered<'a>(word: &str, room: &'a mut String) -> &'a str {
     room
 }
 
-/// Whether `c` belongs to a script that does not part words and that no dictionary is at hand for: Thai,
-/// Lao, Burmese, Khmer.
+/// Returns whether `c` is of a script without spaces for which we have no dictionary: Thai, Lao, Burmese, Khmer.
 pub(crate) const fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0E01}'..='\u{0E4E}' | '\u{0E81}'..='\u{0ECE}' | '\u{1000}'..='\u{103F}' | '\u{1780}'..='\u{17D3}')
 }
@@ -133,7 +130,7 @@ pub(crate) fn is_han(c: char) -> bool {
         | '\u{20000}'..='\u{3134F}' | '\u{3005}')
 }
 
-/// Kana of grammar and of native words; names and loans are written in [katakana](is_katakana).
+/// Japanese grammar and native words are written in hiragana, names and loanwords in [katakana](is_katakana).
 pub(crate) const fn is_hiragana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309F}')
 }
@@ -146,12 +143,12 @@ pub(crate) fn is_kana(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{31F0}'..='\u{31FF}')
 }
 
-/// What tells the language of a text.
+/// A sample of a text, for language detection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    /// The beginnings of the longest blocks.
+    /// Beginnings of the longest blocks.
     text: String,
-    /// How many Han characters and kana there are, if most of the words are of these.
+    /// Numbers of Han characters and of kana, if they outnumber the words of other scripts.
     cjk: Option<(usize, usize)>,
 }
 
@@ -173,13 +170,12 @@ impl Sample {
         Self { text, cjk }
     }
 
-    /// Too little to be surer than a larger one.
+    /// Returns whether the sample is too short to overrule a longer one.
     pub(crate) const fn is_small(&self) -> bool {
         self.text.len() < SMALL
     }
 
-    /// Whether as many of its words are function words of `language` as in its sentences, or clearly
-    /// more than of any other.
+    /// Returns whether the stopword share of `language` is that of sentences, or clearly the highest.
     pub(crate) fn speaks(&self, language: &str) -> bool {
         let (languages, lists) = &*SHARED;
         let Ok(this) = languages.binary_search(&language) else { return false };
@@ -201,12 +197,12 @@ impl Sample {
         words >= SURE_WORDS && (has(SURE_SHARE) || has(CLEAR_SHARE) && ours >= others * CLEAR_LEAD)
     }
 
-    /// The language as a two-letter code, or `""` when it cannot be told. `declared` is the page's
-    /// own `lang`; it decides only where the text is too short or the detector unsure.
+    /// Returns the two-letter code of the language, or `""` if unknown. `declared` is the page's `lang`. It decides
+    /// only if the stopwords confirm it, the text is too short or the detector is unsure.
     pub(crate) fn language(&self, declared: Option<&str>) -> &'static str {
         let declared =
             declared.and_then(|d| d.split(['-', '_']).next()).map(str::to_ascii_lowercase);
-        // Both written forms of Norwegian, and what they are together.
+        // Both written forms of Norwegian share one code.
         let declared =
             declared.map(|d| if matches!(&*d, "nb" | "nn") { "no".to_owned() } else { d });
         if let Some((han, kana)) = self.cjk {
@@ -217,7 +213,7 @@ impl Sample {
         if self.text.chars().filter(|c| c.is_alphabetic()).count() < 20 {
             return declared().unwrap_or("");
         }
-        // What it says of itself is believed where its function words say the same.
+        // Trust the declared language if the stopwords confirm it.
         if let Some(language) = declared().filter(|language| self.speaks(language)) {
             return language;
         }
@@ -228,11 +224,10 @@ impl Sample {
     }
 }
 
-/// Up to so many Han characters a Japanese page may be without kana: names, addresses, a table.
+/// Maximum number of Han characters in a Japanese page without kana: names, addresses, a table.
 const TERSE: usize = 300;
 
-/// Japanese has kana in every sentence; a Chinese one may quote some. What a page says of itself decides
-/// where there is little of either.
+/// Decides between Japanese, with kana in every sentence, and Chinese. If there are few of either, `declared` does.
 fn by_script(han: usize, kana: usize, declared: Option<&str>) -> &'static str {
     match declared {
         Some("ja") if han <= TERSE => "ja",
@@ -242,11 +237,10 @@ fn by_script(han: usize, kana: usize, declared: Option<&str>) -> &'static str {
     }
 }
 
-/// How many Han characters and kana there are, if most of the words are of these: a character stands for
-/// about a word, so that code and names between them do not make a page another language's.
+/// Counts Han characters and kana, if they outnumber the words of other scripts, such as names and code.
 fn cjk(texts: &[&str]) -> Option<(usize, usize)> {
     let (mut han, mut kana, mut words) = (0usize, 0usize, 0usize);
-    // Both begin at U+3005: no byte of what comes before it in Unicode is as great as its first.
+    // Both begin at U+3005, so the first byte of their UTF-8 is at least 0xE3.
     let none = |text: &&str| text.bytes().fold(0, u8::max) < 0xE3;
     if texts.iter().all(none) {
         return None;
@@ -301,7 +295,7 @@ fn code(lang: Lang) -> &'static str {
         Lang::Kor => "ko",
         Lang::Jpn => "ja",
         Lang::Cmn => "zh",
-        // Their scripts tell.
+        // These are recognised by their scripts.
         Lang::Tha => "th",
         Lang::Khm => "km",
         Lang::Mya => "my",
@@ -320,7 +314,7 @@ fn code(lang: Lang) -> &'static str {
     }
 }
 
-/// The Snowball stemmer of a language.
+/// Returns the Snowball stemmer of a language.
 pub(crate) fn stemmer(language: &str) -> Option<Algorithm> {
     Some(match language {
         "ar" => Algorithm::Arabic,

@@ -1,11 +1,9 @@
-//! From one tag that declares something to the next: text and other tags are passed over byte by byte,
-//! as the tokenization stage of the HTML standard reads them.
+//! Skips text and irrelevant tags byte by byte, as the tokenization stage of the HTML standard reads them.
 
-/// Bytes of markup in front of the next tag that a scan looks at, or of anything else that is no plain
-/// tag: comments, what is cut by the end.
+/// Returns the number of bytes before the next relevant tag, comment or incomplete tag.
 ///
 /// # Complexity
-/// Linear in what is passed over.
+/// Linear in the skipped bytes.
 pub(crate) fn leap(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -29,14 +27,14 @@ pub(crate) fn leap(text: &str) -> usize {
             }
             Some(b'!' | b'?') | None => return at,
             _ if ends => return at,
-            // No tag: text like any other.
+            // Not a tag, but text.
             _ => at += 1,
         }
     }
     bytes.len()
 }
 
-/// Whether a scan looks at the tags of this element, or what follows them is no markup.
+/// Returns whether the scan reads tags of this element, or whether its content is not markup.
 fn matters(name: &[u8], ends: bool) -> bool {
     let mut lower = [0; 8];
     let Some(lower) = lower.get_mut(..name.len()) else { return false };
@@ -58,19 +56,19 @@ const fn ends_name(byte: u8) -> bool {
     is_space(byte) || matches!(byte, b'/' | b'>')
 }
 
-/// Bytes from behind a tag's name to behind its `>` (HTML, 13.2.5.32 to 13.2.5.40), if it has one.
+/// Returns the number of bytes from the end of a tag's name through its `>` (HTML, 13.2.5.32 to 13.2.5.40).
 fn end_of_tag(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     let skip = |at: usize, stops: fn(u8) -> bool| {
         Some(at + bytes.get(at..)?.iter().position(|&byte| stops(byte))?)
     };
     loop {
-        // Before a name.
+        // Before an attribute's name.
         at = skip(at, |byte| !is_space(byte) && byte != b'/')?;
         if bytes.get(at) == Some(&b'>') {
             return Some(at + 1);
         }
-        // In it; an equals sign may be its first byte.
+        // In the name; its first byte may be an equals sign.
         at = skip(at + 1, |byte| ends_name(byte) || byte == b'=')?;
         at = skip(at, |byte| !is_space(byte))?;
         if bytes.get(at) != Some(&b'=') {

@@ -5,18 +5,17 @@ use crate::parse::ParseLimits;
 /// Limits of one page.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Of the parse.
+    /// Limits of the parse.
     pub parse: ParseLimits,
-    /// Links read from one page. Default 10,000.
+    /// Maximum number of links per page. Default 10,000.
     pub max_links: usize,
-    /// Bytes of the title. Default 1,024.
+    /// Maximum length of the title in bytes. Default 1,024.
     pub max_title_bytes: usize,
-    /// Bytes of a base, a link or an image's address once it is absolute: a long base would be in
-    /// every one of them. Default 2,048.
+    /// Maximum bytes of the absolute URL of a base, link or image: each link repeats the base. Default 2,048.
     pub max_url_bytes: usize,
-    /// Bytes of the absolute addresses of all links of a page, and again of its images. Default 4 MiB.
+    /// Maximum total length of all absolute link URLs of a page in bytes; the same for its images. Default 4 MiB.
     pub max_links_bytes: usize,
-    /// The robot that pages may speak to by name, `<meta name=hapax>`, in lower case.
+    /// Name of the robot in lower case, for directives such as `<meta name=hapax>`.
     pub agent: String,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted in one block of text.
+//! Counts of a block's text.
 
 use crate::blocks::RawBlock;
 use crate::fold::visible;
@@ -6,17 +6,16 @@ use crate::lang::{
     StopList, is_cjk, is_function_character, is_kana, is_letter, is_unspaced, lowered,
 };
 
-/// What is counted in one block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Measure {
     pub(crate) words: f64,
     pub(crate) stopwords: f64,
     pub(crate) link_density: f64,
-    /// Density of function words that sentences of this script reach.
+    /// Stopword shares of sentences in this script: strict for 20 words or more, lenient for 8 or more.
     pub(crate) dense: f64,
     pub(crate) fair: f64,
     pub(crate) heading: bool,
-    /// Characters but white space, and how many of them are digits, and punctuation of sentences.
+    /// Characters without white space; of these, digits and sentence punctuation.
     pub(crate) chars: usize,
     pub(crate) digits: usize,
     pub(crate) marks: usize,
@@ -27,9 +26,9 @@ pub(crate) struct Measure {
     pub(crate) tokens: usize,
 }
 
-/// How many words of a language without a list count as function words.
+/// Assumed share of stopwords in a language without a list.
 const UNKNOWN: f64 = 0.4;
-/// Characters a word, where nothing parts words: in Thai 4 to 5 with their marks.
+/// Characters per word in a script without spaces. Thai has 4 to 5 with marks.
 const UNSPACED: usize = 4;
 
 pub(crate) fn measure(block: &RawBlock, stopwords: Option<&StopList>) -> Measure {
@@ -53,13 +52,12 @@ pub(crate) fn measure(block: &RawBlock, stopwords: Option<&StopList>) -> Measure
         ..Measure::default()
     };
     if counts.is_cjk() {
-        // About two characters a word; kana are function words nine times in ten.
+        // About 1.6 characters per word. Of kana, nine in ten belong to stopwords.
         let words = cjk as f64 / 1.6;
         let stopwords = if kana * 10 > cjk { kana as f64 * 0.5 } else { function as f64 * 1.4 };
         return Measure { words, stopwords, dense: 0.2, fair: 0.12, tokens: cjk, ..measure };
     }
     let words = counts.words as f64;
-    // A language without a list: every word counts a little.
     let stopwords = match stopwords {
         Some(_) => counts.found as f64 + counts.unspaced as f64 * UNKNOWN,
         None => words * UNKNOWN,
@@ -69,7 +67,6 @@ pub(crate) fn measure(block: &RawBlock, stopwords: Option<&StopList>) -> Measure
     Measure { words, stopwords, dense: 0.35, fair: 0.30, capitals, tokens, ..measure }
 }
 
-/// What is counted character by character.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Counts {
     chars: usize,
@@ -78,13 +75,13 @@ struct Counts {
     cjk: usize,
     function: usize,
     kana: usize,
-    /// The last character that is no white space.
+    /// The last character that is not white space.
     last: char,
-    /// Words, and how many begin with a capital and are in the list; not in a block of ideographs.
+    /// Words; those that begin with a capital; those in the stop list. Not counted in blocks of ideographs.
     words: usize,
     capitals: usize,
     found: usize,
-    /// Of these words, how many nothing parts from the others.
+    /// Estimated number of these words in scripts without spaces.
     unspaced: usize,
 }
 
@@ -127,12 +124,12 @@ fn unicode(text: &str, stopwords: Option<&StopList>) -> Counts {
     counts
 }
 
-/// The same of ASCII, byte by byte.
+/// Same as [`unicode`] for ASCII, byte by byte.
 fn ascii(text: &str, stopwords: Option<&StopList>) -> Counts {
     let bytes = text.as_bytes();
     let mut counts = Counts { last: ' ', ..Counts::default() };
     for byte in bytes {
-        // The vertical tab is white space to Unicode alone.
+        // Unicode counts the vertical tab as white space; `u8` does not.
         counts.chars += usize::from(!matches!(byte, b' ' | b'\t'..=b'\r'));
         counts.digits += usize::from(byte.is_ascii_digit());
         counts.marks += usize::from(matches!(byte, b',' | b'.' | b';' | b'!' | b'?'));
@@ -153,7 +150,7 @@ fn ascii(text: &str, stopwords: Option<&StopList>) -> Counts {
     counts
 }
 
-/// No word of a list is longer.
+/// Upper limit for the length of a stopword in bytes.
 const LONGEST: usize = 32;
 
 fn is_sentence_mark(c: char) -> bool {
@@ -164,7 +161,7 @@ fn is_sentence_mark(c: char) -> bool {
 }
 
 impl Measure {
-    /// Share of function words, as a multiple of what sentences of this script reach.
+    /// Returns the share of stopwords, relative to that of sentences in this script.
     pub(crate) fn density(&self) -> f64 {
         self.stopwords / self.words.max(1.0) / self.fair.max(0.01)
     }

@@ -1,8 +1,6 @@
-//! The weights by which the evidence about a block counts: decision trees, fitted by
-//! `scripts/train-blocks` to pages with known text and stored as data.
+//! The model that decides about blocks: decision trees, fitted by `scripts/train-blocks` to pages with known text.
 //!
-//! Everything after the comparison of a value with a threshold is arithmetic of integers or of
-//! single divisions, so that the same page gives the same text on every platform.
+//! After the comparisons with thresholds, arithmetic is on integers: all platforms select the same text.
 
 use std::sync::LazyLock;
 
@@ -14,31 +12,30 @@ use crate::votes::Votes;
 
 const WEIGHTS: &str = include_str!("../data/blocks.model");
 
-/// Thousandths between two entries of the table of chances, and the score of its first.
+/// Distance of two entries in the table of chances, and the score of its first, in thousandths of a logit.
 const STEP: i32 = 100;
 const FIRST: i32 = -6000;
 
-/// The evidence about so many blocks is kept for the second look, 0.7 MB; of more, which few pages have,
-/// it is gathered again.
+/// Maximum number of blocks whose values are kept for the second stage (0.7 MB). Larger pages compute them again.
 const ROWS: usize = 2_048;
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
-    /// For the evidence about a block, and for the evidence and what the first say of its surroundings.
+    /// The second stage also uses the context of a block: the first stage's scores around it.
     first: Forest,
     second: Forest,
-    /// For scores from [`FIRST`] on: how often such a block is text, in parts of 65,536.
+    /// Probability that a block is text, in parts of 65,536, for scores from [`FIRST`] on.
     chances: Vec<u32>,
 }
 
-/// The model of the recipe.
+/// Returns the model of the recipe.
 pub(crate) fn model() -> &'static Model {
     static MODEL: LazyLock<Model> = LazyLock::new(|| Model::read(WEIGHTS));
     &MODEL
 }
 
 impl Model {
-    /// Reads what the script wrote.
+    /// Reads the output of the script.
     fn read(text: &str) -> Self {
         let chances =
             text.lines().find_map(|line| line.strip_prefix("chances ")).unwrap_or_default();
@@ -49,7 +46,7 @@ impl Model {
         }
     }
 
-    /// How much speaks for each block of a page, in thousandths of a logit.
+    /// Returns the score of each block, in thousandths of a logit.
     ///
     /// # Complexity
     /// Linear in blocks, elements and trees.
@@ -57,7 +54,7 @@ impl Model {
         self.scores_with(page, votes, sizes, ROWS)
     }
 
-    /// `kept` says of how many blocks the evidence is kept.
+    /// `kept` is the maximum number of blocks whose values are kept.
     fn scores_with(&self, page: &Page, votes: &Votes, sizes: &[u64], kept: usize) -> Vec<i32> {
         let witness = Witness::new(page, votes);
         let mut judge = Judge::new(&self.first, EVIDENCE);
@@ -84,15 +81,14 @@ impl Model {
         judge.finish()
     }
 
-    /// How often a block of this score is text, in parts of 65,536.
+    /// Returns the probability that a block with this score is text, in parts of 65,536.
     pub(crate) fn chance(&self, score: i32) -> u32 {
         let last = self.chances.len().saturating_sub(1);
         let at = (score.saturating_sub(FIRST) / STEP).max(0) as usize;
         self.chances.get(at.min(last)).copied().unwrap_or(0)
     }
 
-    /// Which blocks to keep, given their scores and sizes: the set of greatest expected F1, which
-    /// always is that of the best few. Nothing, where nothing is likely.
+    /// Returns which blocks to keep: the N best blocks, where N maximises the expected F1. None below [`MIN_CHANCE`].
     pub(crate) fn keep(&self, scores: &[i32], sizes: &[u64]) -> Vec<bool> {
         let mut order: Vec<usize> = (0..scores.len()).collect();
         let score = |at: usize| scores.get(at).copied().unwrap_or(i32::MIN);
@@ -134,10 +130,10 @@ impl Model {
     }
 }
 
-/// A block counts as no more tokens: one that is huge would be kept for its size, whatever its chance.
+/// Maximum size of a block in tokens. Otherwise a huge block would be kept whatever its probability.
 const MAX_SIZE: u64 = 1000;
 
-/// A block is text with at least this chance, in parts of 65,536: one in ten.
+/// Minimum probability of a kept block, in parts of 65,536: one in ten.
 const MIN_CHANCE: u32 = 6_554;
 
 #[cfg(test)]
@@ -167,7 +163,7 @@ mod tests {
         let model = model();
         let sizes = [10, 10, 10, 10];
         assert_eq!(model.keep(&[5000, -5000, 4000, -5900], &sizes), [true, false, true, false]);
-        // Where the best chance is poor, more is kept than one block in two would be.
+        // If the best probability is low, blocks below one half are kept too.
         assert_eq!(model.keep(&[-500, -500, -500, -5900], &sizes), [true, true, true, false]);
         assert_eq!(model.keep(&[-5900, -5900], &sizes[..2]), [false, false]);
         assert!(model.keep(&[], &[]).is_empty());

@@ -1,21 +1,20 @@
-//! The numbers that tell pages apart. Dates and times change on the same page, and so do counters (numbers beside a
-//! word of counting) and the numbers of sections.
+//! Numbers that distinguish pages. Dates, times, counters and section numbers do not: they change on the same page.
 
 use std::borrow::Cow;
 
-/// Hashes of the numbers in a text except dates, times of day and counters.
+/// Returns hashes of the numbers in a text, except dates, times of day, counters and section numbers.
 pub(crate) fn numbers_of(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
     numbers(&with_plain_digits(text), false).map(|number| hash(number.as_bytes())).collect()
 }
 
-/// Hashes of the numbers in the cell of a table: opening hours and dates are what it says.
+/// Returns hashes of all numbers in a table cell: there, opening hours and dates are content.
 pub(crate) fn numbers_of_cell(text: &str, hash: impl Fn(&[u8]) -> u64) -> Vec<u64> {
     numbers(&with_plain_digits(text), true).map(|number| hash(number.as_bytes())).collect()
 }
 
-/// The same with digits of other scripts as ASCII ones.
+/// Returns the text with digits of other scripts replaced by ASCII digits.
 fn with_plain_digits(text: &str) -> Cow<'_, str> {
-    // The first bytes of all of them.
+    // The first bytes of these digits in UTF-8.
     if !text.bytes().any(|byte| matches!(byte, 0xD9 | 0xDB | 0xE0 | 0xEF)) {
         return Cow::Borrowed(text);
     }
@@ -29,8 +28,7 @@ fn with_plain_digits(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(plain).collect())
 }
 
-/// Runs of digits, with the marks between them: `1,299.00` and `1.299.000`, but neither `2026-11-20` nor
-/// `20.11.2026` nor `14:32` nor the number of views, unless `dates` and counters are wanted too.
+/// Returns runs of digits such as `1,299.00`; no dates (`2026-11-20`), times (`14:32`) and counters unless `dates`.
 fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
     let joint = |c: u8| matches!(c, b'.' | b',' | b':' | b'-' | b'/');
     let mut at = 0;
@@ -54,7 +52,7 @@ fn numbers(text: &str, dates: bool) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Words of counting.
+/// Words beside a counter.
 const COUNTING: &[&str] = &[
     "answers",
     "aufrufe",
@@ -120,12 +118,12 @@ const COUNTING: &[&str] = &[
     "阅",
 ];
 
-/// Returns whether a word, in lower case, says that a number beside it counts visitors, comments and the like.
+/// Returns whether this word, in lower case, marks a number beside it as a counter: views, comments.
 pub fn is_counting(word: &str) -> bool {
     COUNTING.contains(&word)
 }
 
-/// Returns whether the word before or behind `text[start..end]` is one of counting.
+/// Returns whether a word beside `text[start..end]` makes it a counter.
 fn is_counter(text: &str, start: usize, end: usize) -> bool {
     let between = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ')' | '\u{ff1a}');
     let behind = text.get(end..).unwrap_or_default().trim_start_matches(between);
@@ -133,7 +131,7 @@ fn is_counter(text: &str, start: usize, end: usize) -> bool {
     let before = text.get(..start).unwrap_or_default().trim_end_matches(between);
     let last = before.rsplit(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
     [word, last].into_iter().any(|word| {
-        // Chinese writes the next word at once.
+        // Chinese writes the next word without a space.
         let one = word.chars().next().map_or(0, char::len_utf8);
         word.len() <= MAX_COUNTING
             && (is_counting(&word.to_lowercase())
@@ -141,7 +139,7 @@ fn is_counter(text: &str, start: usize, end: usize) -> bool {
     })
 }
 
-/// Words of reference: the number of what they name changes from edition to edition.
+/// Words before a number that may change between editions.
 const REFERENCES: &[&str] = &[
     "abbildung",
     "abschnitt",
@@ -161,13 +159,12 @@ const REFERENCES: &[&str] = &[
     "раздел",
 ];
 
-/// Returns whether a word, in lower case, is followed by the number of a section, figure or the like.
+/// Returns whether this word, in lower case, precedes the number of a section, figure or similar.
 pub fn is_referring(word: &str) -> bool {
     REFERENCES.contains(&word)
 }
 
-/// Returns whether `text[start..end]` numbers a section or chapter: at the beginning of its line with a dot behind it
-/// and a word, or behind a word such as "section".
+/// Returns whether `text[start..end]` is the number of a section: "4. Word" at the start of a line, or "section 4".
 fn is_reference(text: &str, start: usize, end: usize) -> bool {
     let (before, behind) =
         (text.get(..start).unwrap_or_default(), text.get(end..).unwrap_or_default());
@@ -183,7 +180,7 @@ fn is_reference(text: &str, start: usize, end: usize) -> bool {
     last.len() <= MAX_COUNTING && is_referring(&last.to_lowercase())
 }
 
-/// Bytes of the longest word of counting.
+/// Maximum length of a word of counting or reference, in bytes.
 const MAX_COUNTING: usize = 32;
 
 #[cfg(test)]

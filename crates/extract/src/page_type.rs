@@ -1,4 +1,4 @@
-//! Page types, from the page's declarations, then its URL, then its text.
+//! Determines the page type from declarations, then the URL, then the text.
 
 use url::Url;
 
@@ -80,7 +80,6 @@ fn by_text(kinds: Kinds, text: &Text, url: &Url) -> PageType {
     }
 }
 
-/// Word counts of the kept blocks.
 #[derive(Debug, Default)]
 struct Text {
     words: f64,
@@ -95,12 +94,12 @@ impl Text {
         let mut text = Self::default();
         let kept = page.blocks.iter().zip(choices).filter(|(_, c)| c.reason == Reason::Text);
         for (block, _) in kept {
-            // White space is single spaces here.
+            // All white space is single spaces here.
             let mut words = 1 + block.text.bytes().filter(|byte| *byte == b' ').count();
             let mut chars = block.text.len();
             if !block.text.is_ascii() {
                 chars = block.text.chars().count();
-                // Without spaces two characters are about a word.
+                // In scripts without spaces, two characters count as one word.
                 let wide = |c: &char| matches!(c, '\u{3040}'..='\u{9fff}');
                 words = words.max(block.text.chars().filter(wide).count() / 2);
             }
@@ -115,7 +114,7 @@ impl Text {
     }
 }
 
-/// Whether one of the address's words, in its path and the first label of its host, is in a list.
+/// Returns whether a part of the path, or the first label of the host, is in the list.
 fn has_word(url: &Url, words: &[&str]) -> bool {
     let host = url.host_str().unwrap_or_default();
     let label = host.split('.').next().unwrap_or_default();
@@ -123,7 +122,7 @@ fn has_word(url: &Url, words: &[&str]) -> bool {
     parts.any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
 }
 
-/// Whether an address is that of a discussion: a forum's host, or a path that names a thread by its number.
+/// Returns whether this is the address of a discussion: on a forum's host, or with a thread's number in the path.
 fn is_thread(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let label = host.strip_prefix("www.").unwrap_or(host);
@@ -172,14 +171,13 @@ const DOCUMENTATION: [&str; 16] = [
     "support",
 ];
 
-/// What titles of documentation say, in lower case.
+/// In titles of documentation, in lower case.
 const TITLE: [&str; 4] = ["documentation", " manual", "javadoc", "api reference"];
 
-/// Hosts of documentation.
 const HOSTS: [&str; 5] =
     [".readthedocs.io", ".readthedocs.org", ".gitbook.io", "docs.rs", ".rtfd.io"];
 
-/// Whether address or title are those of a forum or of questions and answers.
+/// Returns whether address or title indicate a forum, or questions and answers.
 pub(crate) fn is_forum(url: &Url, title: &str) -> bool {
     let title = title.to_lowercase();
     if FORUM_TITLE.iter().any(|word| title.contains(word)) {
@@ -193,10 +191,10 @@ pub(crate) fn is_forum(url: &Url, title: &str) -> bool {
     words(host) || words(url.path())
 }
 
-/// What titles of forums say, in lower case.
+/// In titles of forums, in lower case.
 const FORUM_TITLE: [&str; 5] = ["forum", "论坛", "論壇", "bbs", "форум"];
 
-/// What words in the address of a forum begin with.
+/// Beginnings of words in addresses of forums.
 const FORUM: [&str; 13] = [
     "forum",
     "thread",

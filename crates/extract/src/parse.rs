@@ -1,4 +1,4 @@
-//! A capped HTML parse through scraper's tree.
+//! HTML parsing within limits, into scraper's tree.
 
 use std::borrow::Cow;
 use std::cell::{Cell, Ref};
@@ -18,17 +18,16 @@ use scraper::{Html, HtmlTreeSink};
 use crate::plain_markup;
 use crate::supply::{Raw, Supply};
 
-/// Limits of one page's parse. html5ever is quadratic in depth, so a page of nothing but `<div>`
-/// would take half a minute without them.
+/// Limits of one page's parse. html5ever is quadratic in depth: nested `<div>` alone could take half a minute.
 #[derive(Clone, Debug)]
 pub struct ParseLimits {
-    /// Nested elements; browsers stop at the same number. Default 512.
+    /// Maximum depth of nested elements, the same as in browsers. Default 512.
     pub max_depth: usize,
-    /// Nodes of the tree. Default 500,000.
+    /// Maximum number of tree nodes. Default 500,000.
     pub max_nodes: usize,
-    /// Attributes kept of one element. Default 256.
+    /// Maximum number of attributes kept per element. Default 256.
     pub max_attributes: usize,
-    /// Time. Default 2 s.
+    /// Maximum parse time. Default 2 s.
     pub max_time: Duration,
 }
 
@@ -43,7 +42,7 @@ impl Default for ParseLimits {
     }
 }
 
-/// Which limit cut a page short.
+/// The limit that cut a page short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Truncation {
     /// [`ParseLimits::max_depth`].
@@ -55,7 +54,7 @@ pub enum Truncation {
 }
 
 impl Truncation {
-    /// What happened, in words.
+    /// Returns the cause in words.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Depth => "cut short: elements nested too deeply",
@@ -65,38 +64,34 @@ impl Truncation {
     }
 }
 
-/// Between two pieces of input the limits are looked at, and within one that makes more nodes than
-/// it has bytes: each open formatting element is made anew in each paragraph.
+/// Bytes of input between two checks of the limits, and new nodes: each paragraph reopens all formatting elements.
 const PIECE: usize = 16_384;
-/// The clock is looked at every so many tokens: one may go through all open elements.
+/// Tokens between two checks of the clock: one token may traverse all open elements.
 const CLOCK_TOKENS: u32 = 8;
-/// Attributes of all elements together. Formatting elements made anew bring theirs along, which a
-/// limit of each element's alone would let grow to gigabytes.
+/// Maximum number of attributes of all elements. Copies in reopened formatting elements could take gigabytes.
 const MAX_ALL_ATTRIBUTES: usize = 2_000_000;
 
-/// Elements that are empty where XHTML closes them at once, and whose end HTML would wait for.
+/// Elements that XHTML can close in the start tag (`<script/>`), while HTML waits for an end tag.
 const CLOSED: [&str; 17] = [
     "script", "style", "title", "textarea", "iframe", "noframes", "a", "div", "p", "span", "i",
     "b", "em", "strong", "td", "th", "li",
 ];
 
-/// [`parse_as`] what the text says of itself.
+/// [`parse_as`], as XHTML if the text begins with an XML declaration.
 pub(crate) fn parse(text: &str, limits: &ParseLimits) -> (Html, Option<Truncation>) {
     parse_as(text, limits, is_xml(text))
 }
 
-/// Whether a text says itself that it is XHTML.
 pub(crate) fn is_xml(text: &str) -> bool {
     text.trim_start().starts_with("<?xml")
 }
 
-/// Whether XHTML ends an element with this tag, where HTML would wait for its end.
+/// Returns whether this tag closes its element in XHTML, but not in HTML.
 pub(crate) fn is_closed(tag: &Tag) -> bool {
     tag.self_closing && tag.kind == TagKind::StartTag && CLOSED.contains(&&*tag.name)
 }
 
-/// Parses until the end or the first limit; what was parsed until then is the tree. In XHTML (`xml`)
-/// `<script src="x"/>` is all of it.
+/// Parses until the end or the first limit. In XHTML (`xml`), `<script src="x"/>` is a complete element.
 pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Option<Truncation>) {
     let sink = CappedSink {
         inner: HtmlTreeSink::new(Html::new_document()),
@@ -105,7 +100,7 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
         attributes: Cell::new(0),
         max_attributes: limits.max_attributes,
     };
-    // Nothing runs scripts here: what a page says in `<noscript>` is part of it.
+    // No scripts run here, so the content of `<noscript>` is part of the page.
     let options = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
     let started = Instant::now();
     let supply = Supply::new(text);
@@ -122,7 +117,7 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
     let tokenizer = Tokenizer::new(gate, TokenizerOpts::default());
     let mut truncated = None;
     while let Some(input) = supply.piece(PIECE) {
-        // Nothing is run or decoded anew, so every stop is followed by going on.
+        // The tokenizer stops at scripts and declared encodings. Neither matters here: continue.
         while !matches!(tokenizer.feed(input), TokenizerResult::Done) {}
         let gate = &tokenizer.sink;
         gate.looked.set(gate.builder.sink.nodes.get());
@@ -135,7 +130,7 @@ pub(crate) fn parse_as(text: &str, limits: &ParseLimits, xml: bool) -> (Html, Op
     (tokenizer.sink.builder.sink.finish(), truncated)
 }
 
-/// Between tokens and tree: once a limit is reached within a piece, no more of them pass.
+/// Passes tokens to the tree builder until a limit is reached within a piece.
 struct Gate<'a> {
     supply: &'a Supply<'a>,
     xml: bool,
@@ -143,7 +138,7 @@ struct Gate<'a> {
     limits: &'a ParseLimits,
     started: Instant,
     tokens: Cell<u32>,
-    /// Nodes when the limits were last looked at.
+    /// Number of nodes at the last check of the limits.
     looked: Cell<usize>,
     closed: Cell<Option<Truncation>>,
 }
@@ -155,7 +150,7 @@ impl TokenSink for Gate<'_> {
         let tag = matches!(token, Token::TagToken(_));
         let mut result = self.pass(token, line);
         if tag && matches!(result, TokenSinkResult::Continue) {
-            // The tokenizer is between two tokens: what is plain need not go through it.
+            // The tokenizer is between two tokens, so plain markup can bypass it.
             self.supply.skip_within_piece(|piece| {
                 let mut at = 0;
                 let mut attributes = Vec::new();
@@ -189,7 +184,7 @@ impl Gate<'_> {
         let mut raw = None;
         let mut end = None;
         if let Token::TagToken(tag) = &mut token {
-            // Here too, for the builder compares formatting elements by their attributes.
+            // Not only in the sink: the builder compares formatting elements by their attributes.
             tag.attrs.truncate(self.limits.max_attributes);
             if self.xml && is_closed(tag) {
                 let attrs = Vec::new();
@@ -204,14 +199,14 @@ impl Gate<'_> {
             let _ = self.builder.process_token(Token::TagToken(end), line);
             result = TokenSinkResult::Continue;
         }
-        // Inside of SVG a style is no raw text.
+        // Inside SVG, the content of a style element is not raw text.
         if let (Some(raw), TokenSinkResult::RawData(_)) = (raw, &result) {
             self.supply.skip(raw);
         }
         let tokens = self.tokens.get().wrapping_add(1);
         self.tokens.set(tokens);
         let sink = &self.builder.sink;
-        // A tag makes at most as many nodes as formatting elements are open.
+        // A tag creates at most one node per open formatting element.
         if sink.nodes.get() - self.looked.get() > PIECE {
             self.looked.set(sink.nodes.get());
             self.closed.set(sink.exceeded(self.limits, self.started));
@@ -227,9 +222,9 @@ impl Gate<'_> {
 struct CappedSink {
     inner: HtmlTreeSink,
     nodes: Cell<usize>,
-    /// The last element that was put into the tree.
+    /// The last new element that was appended.
     last: Cell<Option<NodeId>>,
-    /// Of all elements.
+    /// Total of all elements.
     attributes: Cell<usize>,
     max_attributes: usize,
 }
@@ -250,8 +245,7 @@ impl CappedSink {
 
     fn count(&self, child: &NodeOrText<NodeId>) {
         self.nodes.set(self.nodes.get() + 1);
-        // A comment may stand at the top while elements stay open, and so may an element that was moved with
-        // what it holds: only a new one tells how deep the tree is.
+        // Only a new element shows the depth: comments may be appended at the top, and moved elements bring children.
         if let NodeOrText::AppendNode(id) = child
             && (self.inner.0.borrow().tree.get(*id))
                 .is_some_and(|node| node.value().is_element() && !node.has_children())
@@ -260,7 +254,7 @@ impl CappedSink {
         }
     }
 
-    /// How many attributes more an element that has some may have.
+    /// Returns how many more attributes an element with `has` attributes may get.
     fn room(&self, has: usize) -> usize {
         let all = MAX_ALL_ATTRIBUTES.saturating_sub(self.attributes.get());
         self.max_attributes.saturating_sub(has).min(all)
@@ -331,7 +325,7 @@ impl TreeSink for CappedSink {
         self.inner.reparent_children(node, new_parent);
     }
     fn add_attrs_if_missing(&self, target: &NodeId, mut attrs: Vec<Attribute>) {
-        // Each `<html>` and `<body>` after the first adds to the first.
+        // Each further `<html>` or `<body>` adds its attributes to the first.
         let has = {
             let html = self.inner.0.borrow();
             let element = html.tree.get(*target).and_then(|node| node.value().as_element());
@@ -356,7 +350,7 @@ impl TreeSink for CappedSink {
 mod tests {
     use super::*;
 
-    /// So many formatting elements that none is like another, and a paragraph that makes them anew.
+    /// Distinct formatting elements, which each later paragraph reopens.
     fn formatting(from: usize, count: usize) -> String {
         (from..from + count).map(|i| format!("<b a{i}>")).collect()
     }
@@ -364,7 +358,7 @@ mod tests {
     #[test]
     fn hostile_pages_are_cut_in_time() {
         let started = Instant::now();
-        // Each piece ends where the tree is flat, so that its depth is not what cuts it.
+        // Each piece ends where the tree is flat, so its depth is not over the limit.
         let grown: String = (0..20)
             .map(|i| {
                 let part = format!("<p>{}", formatting(i * 1500, 1500));
@@ -373,10 +367,10 @@ mod tests {
             })
             .collect();
         let few = format!("<p>{}", formatting(0, 400));
-        // Each piece ends with a comment at the top, and the next one goes on in the depth.
+        // Each piece ends with a comment at the top, and the next one continues at depth.
         let (part, end) = ("<div>".repeat(3000), "</body><!---->");
         let hidden = format!("{part}{}{end}", " ".repeat(PIECE - part.len() - end.len())).repeat(3);
-        // And each of these with an element that is moved to the top with all that it holds.
+        // The same with an element that is moved to the top with its children.
         let end = "</b>";
         let piece = |start: &str| {
             let room = PIECE - start.len() - part.len() - end.len();
@@ -395,13 +389,13 @@ mod tests {
             (format!("{grown}{}", "<p>x".repeat(9000)), Some(Truncation::Depth)),
         ] {
             let (html, truncated) = parse(&page, &ParseLimits::default());
-            // A slow machine may run out of time before anything else.
+            // A slow machine may run out of time first.
             let slow = expected.is_some() && truncated == Some(Truncation::Time);
             assert!(truncated == expected || slow, "{truncated:?}: {}", &page[..20]);
             let nodes = html.tree.values().count();
             assert!(nodes < ParseLimits::default().max_nodes + 2 * PIECE, "{nodes} nodes");
         }
-        // Generous, for machines are slow under load; without the caps this takes minutes.
+        // Generous, because machines are slow under load. Without the limits this takes minutes.
         assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     }
 

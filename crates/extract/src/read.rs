@@ -1,8 +1,9 @@
-//! From bytes to a document.
+//! Turns bytes into a document.
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
+use hapax_url::without_extra_slashes;
 use url::Url;
 
 use crate::block_evidence::Witness;
@@ -22,10 +23,10 @@ use crate::title::{heading_of, main_heading};
 use crate::votes::{Choice, Reason};
 use crate::wrap::unwrapped;
 
-/// A refresh after more seconds than this is a page that reloads, not a redirect.
+/// Maximum delay of a refresh that counts as a redirect. With a longer one, the page reloads.
 const MAX_REFRESH_SECONDS: f64 = 10.0;
 
-/// Reads an HTML page. `base` is its URL.
+/// Extracts an HTML page with the URL `base`.
 ///
 /// # Complexity
 /// Linear in the body, within `limits`.
@@ -33,7 +34,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
     let (text, encoding, charset_source) = decode(body, content_type);
     let (html, truncated) = parse_as(&text, &limits.parse, is_xhtml(content_type, &text));
     let mut page = blocks::collect(&html, limits);
-    // The tree is most of what a page takes.
+    // The tree needs most of the memory: free it before the decision.
     drop(html);
     drop(text);
     let whole = Sample::of(page.blocks.iter().map(|block| block.text.as_str()));
@@ -77,7 +78,7 @@ pub fn extract(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Lim
         .map(|block| block.text.as_str())
         .collect();
     document.text = kept.join("\n");
-    // What stands around the text may be longer, and of another language.
+    // The boilerplate may be longer than the text, and in another language.
     let own = Sample::of(kept);
     let same = own == whole || own.is_small() || own.speaks(language);
     let language = if same { language } else { own.language(page.lang.as_deref()) };
@@ -89,8 +90,7 @@ fn is_xhtml(content_type: Option<&str>, text: &str) -> bool {
     content_type.is_some_and(|kind| kind.contains("xhtml")) || is_xml(text)
 }
 
-/// Reads of an HTML page only what a crawl needs to go on: links, title, canonical address,
-/// directives. It has no text and no blocks.
+/// Reads only what a crawl needs: links, title, canonical address, directives. The document has no text or blocks.
 ///
 /// # Complexity
 /// Linear in the body, within `limits`; no tree is built.
@@ -102,7 +102,7 @@ pub fn links(base: &Url, content_type: Option<&str>, body: &[u8], limits: &Limit
     Document { title, charset: encoding.name(), charset_source, truncated, ..document }
 }
 
-/// What a page's links are relative to.
+/// Returns the base URL of a page's links.
 fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
     let base = declared.base.as_deref().and_then(|base| join(url, base, limits));
     // WHATWG HTML, "set the frozen base URL".
@@ -110,16 +110,18 @@ fn base_of(url: &Url, declared: &Declared, limits: &Limits) -> Url {
     base.unwrap_or_else(|| url.clone())
 }
 
-/// An absolute address, unless it is too long.
+/// Returns an absolute address, or `None` if it is too long.
 fn join(base: &Url, href: &str, limits: &Limits) -> Option<Url> {
-    base.join(href).ok().filter(|url| url.as_str().len() <= limits.max_url_bytes)
+    base.join(without_extra_slashes(href))
+        .ok()
+        .filter(|url| url.as_str().len() <= limits.max_url_bytes)
 }
 
-/// Resolves a link of a page. Its query is encoded in the charset of the page, as in browsers.
+/// Resolves a link. Its query is encoded in the charset of the page, as in browsers.
 ///
 /// Source: WHATWG HTML, "encoding-parse a URL"; WHATWG URL, "percent-encode after encoding".
 fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
-    let encoding = encoding.output_encoding();
+    let (href, encoding) = (without_extra_slashes(href), encoding.output_encoding());
     if encoding == UTF_8 || href.is_ascii() {
         return base.join(href).ok();
     }
@@ -127,7 +129,7 @@ fn join_in(base: &Url, href: &str, encoding: &'static Encoding) -> Option<Url> {
     Url::options().base_url(Some(base)).encoding_override(Some(encode)).parse(href).ok()
 }
 
-/// Encodes a text. Characters that the charset lacks become percent-encoded character references (`%26%23233%3B`).
+/// Encodes a text. Characters missing in the charset become percent-encoded character references (`%26%23233%3B`).
 fn encoded(text: &str, encoding: &'static Encoding) -> Vec<u8> {
     let (all, _, lacks) = encoding.encode(text);
     if !lacks {
@@ -144,7 +146,7 @@ fn encoded(text: &str, encoding: &'static Encoding) -> Vec<u8> {
     bytes
 }
 
-/// A document without text, of what its tags declare.
+/// Returns a document without text from the declarations of a page.
 fn declare(
     base: &Url,
     declared: Declared,
@@ -192,24 +194,24 @@ fn declare(
     }
 }
 
-/// White space to single spaces, cut at the limit of titles.
+/// Collapses white space to single spaces and applies the limit on titles.
 fn one_line(text: &str, limits: &Limits) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.get(..line.floor_char_boundary(limits.max_title_bytes)).unwrap_or_default().to_owned()
 }
 
-/// What the decision about a block looks at: what `scripts/train-blocks` fits the weights to.
+/// Input of the decision about a block. `scripts/train-blocks` fits the weights to it.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     /// The block's text.
     pub text: String,
-    /// What the first look sees.
+    /// Values of the first stage.
     pub values: Vec<f32>,
-    /// What the second look sees besides, after each of the first looks given.
+    /// Additional values of the second stage, for each list of scores that was given.
     pub contexts: Vec<Vec<f32>>,
 }
 
-/// The evidence about each block of a page; `looks` holds scores of all its blocks, in thousandths.
+/// Returns the feature values of each block. Each list in `looks` holds first-stage scores, in thousandths of a logit.
 pub fn evidence(
     content_type: Option<&str>,
     body: &[u8],
@@ -241,7 +243,7 @@ pub fn evidence(
         .collect()
 }
 
-/// Reads a plain-text page: its paragraphs are the blocks, its first line is the title.
+/// Extracts a plain-text page. Its paragraphs become the blocks, its first line the title.
 pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -> Document {
     let (text, encoding, charset_source) = decode(body, content_type);
     let text = unwrapped(&text);
@@ -282,8 +284,8 @@ pub fn extract_plain(content_type: Option<&str>, body: &[u8], limits: &Limits) -
     }
 }
 
-/// The target of a refresh within ten seconds, from a `<meta>` or a `Refresh` header: `5; url='x'`, in every spelling that
-/// browsers take. `None` for a page that reloads itself.
+/// Returns the target of a refresh within 10 seconds, from a `<meta>` or a `Refresh` header: `5; url='x'`, in every
+/// spelling that browsers accept. `None` if the page reloads itself.
 ///
 /// Source: WHATWG HTML, "shared declarative refresh steps".
 pub fn refresh_target(base: &Url, content: &str) -> Option<Url> {

@@ -1,5 +1,4 @@
-//! Recipes: what a page's fingerprint is made of. The default one, and those that were published, to
-//! compare with and to be compatible with.
+//! Recipes: what a fingerprint is made of. The default one, and published ones for comparison and compatibility.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -8,7 +7,7 @@ use crate::lang::{is_han, stopwords};
 use crate::tokens::{MAX_TOKENS, RECIPE, Shingles, for_each_token};
 use crate::{Basis, Document};
 
-/// What becomes of a bit whose votes are equal.
+/// Value of a bit whose votes are tied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
     /// It is 0.
@@ -17,48 +16,46 @@ pub enum Tie {
     One,
 }
 
-/// A versioned way from a page to weighted features. Fingerprints and sketches of two recipes never compare.
+/// A versioned method to compute weighted features. Fingerprints and sketches of two recipes are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recipe {
     kind: Kind,
     shingles: Shingles,
 }
 
-/// What fingerprints are made of.
+/// The features of a fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
-    /// Stemmed content words, weighted by how often they occur ([`Features::weighted`](crate::Features::weighted)).
-    /// The default: best at distance 3.
+    /// The default, best at distance 3: stemmed content words with [their weights](crate::Features::weighted).
     #[default]
     ContentWords,
-    /// All words after segmentation, weighted by how often they occur; FNV-1 over UTF-16 units, ties
-    /// to 1: the classic Chinese one.
+    /// The classic Chinese method: all segmented words, weighted by count; FNV-1 over UTF-16 units, ties to 1.
     SegmentedWords,
-    /// Shingles of three words that hold a stopword; title and heading with constant weights.
+    /// Shingles of three words that contain a stopword, and the words of title and heading with constant weights.
     StopwordShingles,
-    /// A window of four tokens that moves by one.
+    /// Each window of four tokens.
     TokenWindow,
-    /// Four characters in a row, without spaces and punctuation.
+    /// Each run of four characters, without spaces and punctuation.
     CharacterNgrams,
-    /// Chinese characters by their code, other words whole, and enumerated values: language, and the
-    /// orders of magnitude of paragraphs, links and images.
+    /// Chinese characters by code, other words whole, and enumerated values: language, and orders of magnitude of the
+    /// numbers of paragraphs, links and images.
     Characters,
-    /// As the default, and a feature for each image: its source and its alternative text.
+    /// The default, and a feature for the source and for the alternative text of each image.
     WordsAndImages,
 }
 
-/// Weights of the title's and the heading's words.
+/// Weights of words in title and heading.
 const TITLE: u32 = 4;
 const HEADING: u32 = 2;
-/// Of an image: that of three words which occur once.
+/// Weight of an image feature: that of three words that occur once.
 const IMAGE: u32 = 3 * ONCE;
-/// Of an enumerated value.
+/// Weight of an enumerated value.
 const VALUE: u32 = 4;
 
 impl Recipe {
-    /// All of them in their newest version, the default first.
+    /// All recipes in their newest version, the default first.
     pub const ALL: [Self; 7] = Self::all(Shingles::Stopwords);
-    /// All of them in the version before, in which data directories may have been made.
+    /// All recipes in the previous version. Older data directories use them.
     pub const FORMER: [Self; 7] = Self::all(Shingles::StopwordsAndNumbers);
 
     const fn all(shingles: Shingles) -> [Self; 7] {
@@ -73,7 +70,7 @@ impl Recipe {
         ]
     }
 
-    /// The name that is stored with fingerprints.
+    /// Returns the name that is stored with fingerprints.
     pub const fn name(self) -> &'static str {
         match (self.kind, self.shingles) {
             (Kind::ContentWords, Shingles::Stopwords) => RECIPE,
@@ -93,18 +90,18 @@ impl Recipe {
         }
     }
 
-    /// The version before of the same recipe; `None` if it is that one.
+    /// Returns the previous version of this recipe; `None` if this is the previous version.
     pub fn former(self) -> Option<Self> {
         (self.shingles == Shingles::Stopwords)
             .then_some(Self { shingles: Shingles::StopwordsAndNumbers, ..self })
     }
 
-    /// What a page is compared by; `hash` hashes the features.
+    /// Returns the comparison text of a page; `hash` hashes the features.
     pub fn basis(self, document: &Document, hash: impl Fn(&[u8]) -> u64 + Copy + 'static) -> Basis {
         document.basis_of(self.shingles, hash)
     }
 
-    /// The recipe of that name, with or without its version; of the version before with it.
+    /// Returns the recipe with this name. The version may be omitted for the newest one.
     pub fn parse(name: &str) -> Option<Self> {
         let plain = |recipe: &Self| recipe.name().rsplit_once('-').map(|(plain, _)| plain);
         let newest = |recipe: &Self| recipe.name() == name || plain(recipe) == Some(name);
@@ -113,7 +110,7 @@ impl Recipe {
         found.or_else(|| Self::FORMER.into_iter().find(former))
     }
 
-    /// What becomes of ties.
+    /// Returns the value of tied bits.
     pub const fn tie(self) -> Tie {
         match self.kind {
             Kind::SegmentedWords => Tie::One,
@@ -121,11 +118,10 @@ impl Recipe {
         }
     }
 
-    /// The features of a page as hashes with weights; `hash` is the caller's, but for the recipe that
-    /// brings its own.
+    /// Returns the features of a page with weights. `hash` applies to all recipes except the one with its own hash.
     ///
     /// # Complexity
-    /// Linear in the text; no more than 2^21 features.
+    /// Linear in the text; at most 2^21 features.
     pub fn features(
         self,
         document: &Document,
@@ -176,7 +172,7 @@ impl Recipe {
     }
 }
 
-/// Visits every four characters in a row, across words; of a shorter text its characters.
+/// Visits every four characters in a row, across words; if the text has fewer, all of them.
 fn four_characters(text: &str, mut visit: impl FnMut(String)) {
     let mut gram: VecDeque<char> = VecDeque::with_capacity(4);
     for_each_token(text, |word| {
@@ -195,7 +191,7 @@ fn four_characters(text: &str, mut visit: impl FnMut(String)) {
     }
 }
 
-/// Han characters and other words by their number, and what else is counted of a page.
+/// Returns Han characters, other words and enumerated values with their counts.
 fn characters(text: &str, document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
     let mut all: BTreeMap<u64, u32> = BTreeMap::new();
     for_each_token(text, |word| {
@@ -219,11 +215,11 @@ fn characters(text: &str, document: &Document, hash: impl Fn(&[u8]) -> u64) -> V
     all.into_iter().collect()
 }
 
-/// Address and alternative text of each picture, once.
+/// Returns source and alternative text of each image, without repetitions.
 fn images(document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
     let (mut all, mut seen) = (Vec::new(), HashSet::new());
     for image in &document.images {
-        // The query of an image's address is a size or a session.
+        // The query of an image's address is often a size or a session.
         let source = format!("image {}", image.url.path());
         let mut alt = "alt".to_owned();
         for_each_token(&image.alt, |word| alt.extend([" ", word]));
@@ -236,7 +232,7 @@ fn images(document: &Document, hash: impl Fn(&[u8]) -> u64) -> Vec<(u64, u32)> {
     all
 }
 
-/// Calls `visit` with each `width` tokens in a row; of fewer, `also_fewer`, with all of them.
+/// Calls `visit` with each `width` tokens in a row. With `also_fewer`, a shorter text is one window.
 fn windows(text: &str, width: usize, also_fewer: bool, mut visit: impl FnMut(&[String])) {
     let mut window: Vec<String> = Vec::with_capacity(width);
     for_each_token(text, |token| {
@@ -258,7 +254,7 @@ fn windows(text: &str, width: usize, also_fewer: bool, mut visit: impl FnMut(&[S
     }
 }
 
-/// FNV-1, 64 bits, a UTF-16 unit a step.
+/// 64-bit FNV-1, one UTF-16 unit per step.
 fn fnv1_utf16(text: &str) -> u64 {
     text.encode_utf16().fold(0xcbf2_9ce4_8422_2325, |hash: u64, unit| {
         hash.wrapping_mul(0x100_0000_01b3) ^ u64::from(unit)
@@ -321,7 +317,7 @@ mod tests {
 
     #[test]
     fn golden_hash_of_utf16_units() {
-        // FNV-1, by the published parameters: of nothing the offset, of a unit one step.
+        // FNV-1 by its published parameters: the offset for an empty text, then one step.
         assert_eq!(fnv1_utf16(""), 0xcbf2_9ce4_8422_2325);
         assert_eq!(fnv1_utf16("a"), 0xaf63_bd4c_8601_b7be);
         assert_eq!(fnv1_utf16("中"), 0xaf63_bd4c_8601_b7df ^ 0x4e2d);

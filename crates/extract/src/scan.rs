@@ -1,4 +1,4 @@
-//! The links of a page without its tree: tokens alone, for who follows links and reads no text.
+//! Reads the links of a page from its tokens, without a tree.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -16,13 +16,13 @@ use crate::limits::Limits;
 use crate::parse::{Truncation, is_closed};
 use crate::supply::{Raw, Supply};
 
-/// Between two pieces of input the limits are looked at.
+/// Bytes of input between two checks of the limits.
 const PIECE: usize = 65_536;
 
-/// Reads what the tags of a page declare, and its title. In XHTML (`xml`) `<script src="x"/>` is all of it.
+/// Reads a page's declarations and title. In XHTML (`xml`), `<script src="x"/>` is a complete element.
 ///
 /// # Complexity
-/// Linear in the text. Nesting costs nothing, for no tree is built.
+/// Linear in the text, whatever the nesting, because no tree is built.
 pub(crate) fn scan(
     text: &str,
     limits: &Limits,
@@ -31,7 +31,7 @@ pub(crate) fn scan(
     read(text, limits, xml, true)
 }
 
-/// `leaps` from one tag that matters to the next.
+/// With `leaps`, skips from one relevant tag to the next.
 fn read(
     text: &str,
     limits: &Limits,
@@ -44,7 +44,7 @@ fn read(
     let started = Instant::now();
     let mut truncated = None;
     while let Some(input) = supply.piece(PIECE) {
-        // Nothing is run or decoded anew, so every stop is followed by going on.
+        // The tokenizer stops at scripts and declared encodings. Neither matters here: continue.
         while !input.is_empty() {
             let _ = tokenizer.feed(input);
         }
@@ -130,7 +130,12 @@ impl Sink<'_> {
             let found = tag.attrs.iter().find(|attribute| &*attribute.name.local == name);
             found.map(|attribute| &*attribute.value)
         };
-        seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
+        if !foreign {
+            seen.declared.tag(&tag.name, attribute, in_noscript, self.limits);
+        } else if tag.name == local_name!("a") {
+            let href = attribute("href").or_else(|| attribute("xlink:href"));
+            seen.declared.link(href, attribute("rel"), self.limits);
+        }
         let raw = raw(&tag.name).filter(|_| !foreign && !closed);
         if let (Some(skipped), Some(_)) = (Raw::of(tag), raw) {
             self.supply.skip(skipped);
@@ -139,7 +144,7 @@ impl Sink<'_> {
     }
 }
 
-/// Elements whose content is no markup, by the tree construction stage of the HTML standard.
+/// Elements whose content is not markup, by the tree construction stage of the HTML standard.
 fn raw(name: &LocalName) -> Option<RawKind> {
     match *name {
         local_name!("script") => Some(RawKind::ScriptData),
@@ -187,7 +192,7 @@ mod tests {
         assert_eq!(title, tree.title);
         assert_eq!(truncated, None);
         let sorted = |mut declared: Declared| {
-            // The tree moves what stands astray in a table.
+            // The tree moves misplaced elements out of tables.
             declared.links.sort_by(|a, b| a.href.cmp(&b.href));
             declared
         };
@@ -221,7 +226,7 @@ mod tests {
             long in 0usize..2,
             xml in any::<bool>(),
         ) {
-            // Ends of pieces lie anywhere.
+            // A piece may end anywhere in the parts.
             let mut text = "<b> x</b>".repeat(long * 7281);
             text.extend(parts);
             let limits = Limits::default();

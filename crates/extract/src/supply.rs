@@ -1,7 +1,5 @@
-//! A page's text on its way to the tokenizer: in pieces, and without what scripts and styles hold.
-//!
-//! html5ever goes through raw text character by character, and pages hold more of it than of
-//! anything else; nobody here reads it.
+//! The input buffer of the tokenizer, without the content of scripts and styles. html5ever reads such raw text
+//! character by character; it is the largest part of most pages and not needed here.
 
 use std::cell::Cell;
 
@@ -12,7 +10,7 @@ use html5ever::tokenizer::{BufferQueue, Tag, TagKind};
 
 pub(crate) struct Supply<'a> {
     text: &'a str,
-    /// How much of it is in the queue or was.
+    /// Number of bytes moved to the queue so far.
     handed: Cell<usize>,
     queue: BufferQueue,
 }
@@ -22,7 +20,7 @@ impl<'a> Supply<'a> {
         Self { text, handed: Cell::new(0), queue: BufferQueue::default() }
     }
 
-    /// Puts the next piece into the queue; `None` after the last one.
+    /// Moves the next piece to the queue; `None` after the last one.
     pub(crate) fn piece(&self, size: usize) -> Option<&BufferQueue> {
         let rest = self.text.get(self.handed.get()..).filter(|rest| !rest.is_empty())?;
         let end = rest.floor_char_boundary(size.min(rest.len()));
@@ -31,26 +29,25 @@ impl<'a> Supply<'a> {
         Some(&self.queue)
     }
 
-    /// Skips what the element of raw text holds that has just begun, up to its end tag.
+    /// Skips the content of the raw text element that has just begun, up to its end tag.
     ///
     /// # Complexity
-    /// Linear in what is skipped: what waits behind it in the queue is not copied.
+    /// Linear in the skipped bytes; the rest of the queue is not copied.
     pub(crate) fn skip(&self, raw: Raw) {
         self.skip_by(|rest| raw.length(rest));
     }
 
-    /// Skips so much as `length` says of what comes next. To be called with a tag's token alone, whose
-    /// end is where the tokenizer has got to.
+    /// Skips as many bytes as `length` returns. Call it only for a tag token: then the tokenizer is at the tag's end.
     pub(crate) fn skip_by(&self, length: impl FnOnce(&str) -> usize) {
         self.advance(|at, _| length(self.text.get(at..).unwrap_or_default()));
     }
 
-    /// The same, but of what is left of this piece alone.
+    /// [`skip_by`](Self::skip_by) within the current piece.
     pub(crate) fn skip_within_piece(&self, length: impl FnOnce(&StrTendril) -> usize) {
         self.advance(|_, first| length(first));
     }
 
-    /// `length` is told where the tokenizer has got to, and what comes first in its queue.
+    /// `length` receives the position of the tokenizer and the first chunk of its queue.
     fn advance(&self, length: impl FnOnce(usize, &StrTendril) -> usize) {
         let Some(first) = self.queue.pop_front() else {
             let at = self.handed.get();
@@ -78,7 +75,7 @@ impl<'a> Supply<'a> {
     }
 }
 
-/// An element whose content is raw text that nobody reads.
+/// An element whose raw text is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Raw {
     Script,
@@ -86,12 +83,12 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// What a start tag begins, if the tokenizer goes on with raw text after it.
+    /// Returns the element that a start tag begins, if its content becomes raw text.
     pub(crate) fn of(tag: &Tag) -> Option<Self> {
         let named = |attribute: &Attribute| attribute.name.local == local_name!("type");
         match tag.name {
             _ if tag.kind != TagKind::StartTag => None,
-            // Where pages say what they are.
+            // JSON-LD declares the page's type.
             local_name!("script") if tag.attrs.iter().any(|a| named(a) && &*a.value == JSON_LD) => {
                 None
             }
@@ -108,8 +105,7 @@ impl Raw {
         }
     }
 
-    /// Bytes before its end tag, or before what makes it harder to find: `<!--` in a script, in
-    /// which another script may begin and end (HTML, 13.2.5.4).
+    /// Returns the number of bytes before the end tag or `<!--`, behind which scripts may nest (HTML, 13.2.5.4).
     fn length(self, text: &str) -> usize {
         let bytes = text.as_bytes();
         let name = self.name();
@@ -132,7 +128,7 @@ impl Raw {
     }
 }
 
-/// The type of a script that holds no script.
+/// Type of a script element with data.
 pub(crate) const JSON_LD: &str = "application/ld+json";
 
 #[cfg(test)]
@@ -145,7 +141,7 @@ mod tests {
     use proptest::prelude::*;
     use scraper::{Html, HtmlTreeSink, Node};
 
-    /// All nodes but what scripts and styles hold, each with how deep it lies.
+    /// Returns all nodes with their depth, except the content of scripts and styles.
     fn nodes(html: &Html) -> Vec<(usize, String)> {
         let read = |node: ego_tree::NodeRef<'_, Node>| {
             let element = node.parent().and_then(|parent| parent.value().as_element().cloned());
@@ -181,7 +177,7 @@ mod tests {
             ]), 0..30),
             long in 0usize..2,
         ) {
-            // Ends of pieces lie anywhere.
+            // A piece may end anywhere in the parts.
             let mut text = " x".repeat(long * 8190);
             text.extend(parts);
             let (html, truncated) = parse(&text, &ParseLimits::default());
@@ -197,7 +193,7 @@ mod tests {
         let (html, _) = parse(&page, &ParseLimits::default());
         let text: String = html.root_element().text().collect();
         assert_eq!(text, "beforeafter");
-        // Without an end it is all there is.
+        // Without an end tag, the rest of the page is skipped.
         let (html, _) = parse(&format!("<p>before<script>{script}"), &ParseLimits::default());
         assert_eq!(html.root_element().text().collect::<String>(), "before");
         for (text, length) in [

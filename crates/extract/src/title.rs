@@ -1,4 +1,4 @@
-//! What a page calls itself: pages of one site with other names are seldom the same.
+//! Page names: heading and title. Pages of one site with different names are seldom duplicates.
 
 use std::collections::HashSet;
 
@@ -13,12 +13,12 @@ use crate::version::without_version;
 use crate::votes::Choice;
 use crate::votes::Reason;
 
-/// Bytes of a heading, far above any that is one.
+/// Maximum number of bytes of a heading, far above any real one.
 pub(crate) const MAX_HEADING: usize = 16_384;
 
 impl Document {
-    /// Hashes of the names of the page: its heading, and its title without the site's name, each
-    /// whole and with every number as one and the same. 0 where there is none.
+    /// Returns hashes of the page names: the heading, and the title without the site's name. Each is hashed as it
+    /// is, and with every number replaced by 0. The hashes of a missing name are 0.
     ///
     /// # Complexity
     /// Linear in heading and title.
@@ -26,9 +26,8 @@ impl Document {
         [name(&self.heading, &hash), name(own_title(&self.title, &self.heading), &hash)]
     }
 
-    /// The heading of the page; where that says nothing of what the title begins with at some length, and
-    /// is no other part of the title, it is one of the comments or of the template, and that beginning
-    /// stands in its place.
+    /// Returns the heading, or the first part of the title if the heading belongs to comments or to the template: if
+    /// it has no word of a long first part, and less than half of its words are in any other part.
     pub(crate) fn own_heading(&self) -> &str {
         let parts = parts(&self.title);
         let Some((first, others)) = parts.split_first() else { return &self.heading };
@@ -43,15 +42,13 @@ impl Document {
     }
 }
 
-/// Sites seldom have a name of so many words: what begins a title so is the page's own, and a heading
-/// that says something else belongs to the comments or to the template.
+/// Minimum number of words of a title's first part that is the page's own: sites seldom have such long names.
 const SITE_WORDS: usize = 4;
 
-/// What stands between a page's title and its site's name.
+/// Separators between a page's title and its site's name.
 const JOINTS: [&str; 7] = [" - ", " :: ", " | ", " – ", " — ", " · ", " » "];
 
-/// The parts of a title. An underscore is a joint beside a Chinese or Japanese character; elsewhere it
-/// is one of a name's letters.
+/// Splits a title into its parts. An underscore is a separator only beside a Chinese or Japanese character.
 fn parts(title: &str) -> Vec<&str> {
     let mut parts = vec![title];
     for joint in JOINTS {
@@ -80,8 +77,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The title without the site's name: titles begin with what is their own, but where the heading
-/// speaks of a later part and not of the first, which is short.
+/// Returns the title without the site's name: the first part, unless only a later one shares words with the heading.
 fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     let parts = parts(title);
     let theirs = tokens(heading);
@@ -94,19 +90,18 @@ fn own_title<'a>(title: &'a str, heading: &str) -> &'a str {
     best.filter(|part| shared(part) > 0).unwrap_or(first)
 }
 
-/// Returns a heading or title without the number of its section and without words of a version for printers or phones.
+/// Returns a heading or title without its section number and without words such as "print version".
 pub fn plain_name(text: &str) -> &str {
     without_version(without_section(text))
 }
 
-/// A name's tokens, hashed, and those with 0 for each run of digits: spacing, case, punctuation, the number of a
-/// section and words of a version for printers do not matter.
+/// Hashes a name's tokens, as they are and with numbers as 0. Spacing, case and punctuation do not matter.
 fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
     let (mut tokens, mut masked) = (String::new(), String::new());
     for_each_token(plain_name(text), |token| {
         tokens.push_str(token);
         tokens.push(' ');
-        // `1,000` is one number and two tokens.
+        // `1,000` is two tokens, but one number.
         if masked.ends_with("0 ") && token.chars().all(char::is_numeric) {
             return;
         }
@@ -124,8 +119,7 @@ fn name(text: &str, hash: impl Fn(&[u8]) -> u64) -> [u64; 2] {
     if tokens.is_empty() { [0; 2] } else { [hash(tokens.as_bytes()), hash(masked.as_bytes())] }
 }
 
-/// A heading without `4.7. ` or `D.5. ` before it, which change from edition to edition. Without the
-/// last dot it may be a version.
+/// Removes `4.7. ` or `D.5. `, which may differ between editions. Without the last dot, it may be a version number.
 fn without_section(text: &str) -> &str {
     let Some((section, rest)) = text.trim_start().split_once(char::is_whitespace) else {
         return text;
@@ -141,9 +135,8 @@ fn without_section(text: &str) -> &str {
     if dotted && first && others && !rest.trim().is_empty() { rest } else { text }
 }
 
-/// The first heading of the highest level, but for what is no part of the page itself: menus, and
-/// the site's own name, which ends the title of each of its pages, or is that of its host. Where the
-/// title knows nothing of it, as of one over the comments, the first of those that the title knows best.
+/// Returns the first heading of the highest level, except menus and the site's name: the last part of the title, or a
+/// label of the host. If the title has none of its words (comments), returns the heading that the title covers best.
 pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option<String> {
     let title = page.title.trim();
     let site = JOINTS.iter().filter_map(|joint| title.rsplit_once(joint)).map(|(_, site)| site);
@@ -180,11 +173,11 @@ pub(crate) fn main_heading(page: &Page, choices: &[Choice], url: &Url) -> Option
     own.get(main).map(|block| heading_of(block).to_owned())
 }
 
-/// Bytes of the shortest part of a host that is taken for a site's name.
+/// Minimum number of bytes of a host's label that may be a site's name.
 const LEAST_LABEL: usize = 4;
 
-/// Whether a heading is no more than a part of its host, but for the last one: `The Quiet Magazine` of
-/// `www.the-quiet-magazine.example`.
+/// Returns whether a heading is a label of its host, except the last: `The Quiet Paper` on
+/// `www.the-quiet-paper.example`.
 fn names_host(heading: &str, url: &Url) -> bool {
     let letters = |text: &str| -> String {
         let letters = text.chars().filter(|c| c.is_alphanumeric());
@@ -193,21 +186,20 @@ fn names_host(heading: &str, url: &Url) -> bool {
     let (named, _) = url.domain().and_then(|host| host.rsplit_once('.')).unwrap_or_default();
     let mut labels = named.split('.').map(letters);
     let longest = named.len();
-    // A label is no longer than its host: most headings are not looked at.
+    // Labels are not longer than their host: skip most headings.
     heading.len() <= 4 * longest && {
         let heading = letters(heading);
         heading.len() >= LEAST_LABEL && labels.any(|label| label == heading)
     }
 }
 
-/// A heading of whose words the title has at least this share is one that the title knows.
+/// Minimum share of a heading's words in the title if the title covers it.
 const KNOWN_TO_TITLE: f64 = 0.5;
 
 fn lowercase_words(text: &str) -> impl Iterator<Item = String> + '_ {
     words_of(text).map(str::to_lowercase)
 }
 
-/// The share of the words of a text that are known.
 fn share(known: &HashSet<String>, text: &str) -> f64 {
     let (mut all, mut found) = (0u32, 0u32);
     for word in lowercase_words(text) {
@@ -217,7 +209,7 @@ fn share(known: &HashSet<String>, text: &str) -> f64 {
     f64::from(found) / f64::from(all.max(1))
 }
 
-/// The text of a heading; the basis holds it beside the page's text.
+/// Returns the text of a heading, within [`MAX_HEADING`].
 pub(crate) fn heading_of(block: &RawBlock) -> &str {
     let end = block.text.floor_char_boundary(MAX_HEADING);
     block.text.get(..end).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! From text to tokens, and from tokens to the features of fingerprint and sketch.
+//! Tokens of a text, and their features for fingerprint and sketch.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,44 +13,42 @@ use crate::numbers::numbers_of;
 use crate::traditional::simplified;
 use crate::words::{Anchor, Cutter, Words};
 
-/// The name of everything that decides about a fingerprint: normalisation, segmentation, stop
-/// lists, stemmers, weights, shingles. Stored with fingerprints; those of two recipes never compare.
+/// Version of everything that affects a fingerprint: normalisation, segmentation, stop lists, stemmers, weights,
+/// shingles. It is stored with fingerprints. Fingerprints of different recipes are never compared.
 pub const RECIPE: &str = "content-words-tf-5";
 
 /// Which shingles of three words are in a sketch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Shingles {
-    /// Those with a stopword; all of them where stopwords are few or the language has no list.
+    /// Shingles with a stopword; all shingles if fewer than 20 % of the tokens are stopwords.
     #[default]
     Stopwords,
-    /// Of recipes of version 4: those with a stopword or a number; all of them where these are fewer than twelve.
+    /// Recipes of version 4: shingles with a stopword or a number; all shingles if these are fewer than 12.
     StopwordsAndNumbers,
 }
 
-/// A text's features, as hashes by the caller's hash.
+/// Features of a text, hashed by the caller's function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Features {
-    /// Stemmed content words, each with how often it occurs, in the order of their first occurrence.
+    /// Stemmed content words with their counts, in the order of first occurrence.
     pub words: Vec<(u64, u32)>,
-    /// Shingles of three tokens, for similarity: those that carry a stopword, or all of them where stopwords are few.
+    /// Shingles of three tokens with a stopword; all shingles if fewer than 20 % of the tokens are stopwords.
     pub shingles: Vec<u64>,
-    /// Digest of the whole token sequence: the first 128 bits of SHA-256 over the bytes of the folded
-    /// tokens, each followed by the byte `0xFF`, which no UTF-8 holds. Equal for texts of the same
-    /// tokens, whatever their case and punctuation. `None` without tokens. Texts that differ in spacing
-    /// or punctuation may have other tokens: `it's`, or a space between two Han characters.
+    /// Digest of the token sequence: the first 128 bits of SHA-256 over the folded tokens, each followed by the byte
+    /// `0xFF`, which never occurs in UTF-8. Case and punctuation do not matter, unless they change tokens: `it's`, or
+    /// a space between two Han characters. `None` without tokens.
     pub digest: Option<[u8; 16]>,
-    /// The digest that versions before 0.2 stored: 128 bits of a mix of 64-bit word hashes, for which
-    /// collisions can be constructed. Compare it with records of these versions only.
+    /// The digest of versions before 0.2, for their records only: collisions of its 64-bit word hashes can be
+    /// constructed.
     pub former_digest: Option<[u8; 16]>,
-    /// How many content words there are.
+    /// Number of content words.
     pub tokens: u32,
-    /// Its numbers, but for dates and times of day, which change on the same page.
+    /// Numbers except dates, times of day, counters and section numbers, which change on the same page.
     pub numbers: Vec<u64>,
 }
 
 impl Features {
-    /// The words with the weights that they have in the fingerprint of the default recipe: more than in
-    /// proportion for a word that comes back, but none far above the second most frequent.
+    /// Returns the words with their weights in the default fingerprint. Weights grow faster than counts, up to a cap.
     ///
     /// # Complexity
     /// Linear in the words.
@@ -61,8 +59,7 @@ impl Features {
     }
 }
 
-/// The stemmed content words of a text with their weights, heaviest first, then by word: what the
-/// fingerprint is made of, readable.
+/// Returns the stemmed content words with their weights, heaviest first, then by word: a readable fingerprint.
 pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
     let counts = |language| {
         let cutter = Cutter::new(language);
@@ -74,7 +71,7 @@ pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
         });
         counts
     };
-    // As the features are: function words count where there is nothing else.
+    // As in the features, stopwords count if there are no other words.
     let counts = Some(counts(language))
         .filter(|counts| !counts.is_empty())
         .unwrap_or_else(|| counts(NO_LANGUAGE));
@@ -84,13 +81,13 @@ pub fn weighted_words(text: &str, language: &str) -> Vec<(String, u32)> {
     words
 }
 
-/// With fewer shingles that carry a stopword or a number, all shingles of a recipe of version 4 count.
+/// Recipes of version 4 use all shingles if fewer than this have a stopword or a number.
 const MIN_ANCHORED: usize = 12;
-/// With a smaller share of stopwords among the tokens all shingles count: a list of goods has few in any language.
+/// With a smaller share of stopwords, all shingles count: in any language, product lists have almost none.
 const MIN_STOPWORDS: f64 = 0.2;
 
-/// Cuts a text into folded tokens and hashes its features. `hash` must depend on its bytes alone: if
-/// it captures nothing, what it said of a word is remembered from text to text, by thread.
+/// Splits a text into folded tokens and hashes its features. `hash` must depend only on its bytes. If it captures
+/// nothing, each thread caches its results across texts.
 ///
 /// # Complexity
 /// Linear in the text.
@@ -102,7 +99,7 @@ pub fn features(
     features_by(text, language, Shingles::default(), hash)
 }
 
-/// The same with the shingles of a recipe.
+/// [`features`] with the shingles of a recipe.
 pub(crate) fn features_by(
     text: &str,
     language: &str,
@@ -110,7 +107,7 @@ pub(crate) fn features_by(
     hash: impl Fn(&[u8]) -> u64 + Copy + 'static,
 ) -> Features {
     let Read { plain, anchors, words, tokens, digest, former_digest } = read(text, language, hash);
-    // Of a text of function words alone these are what it says.
+    // In a text of stopwords only, they count as content.
     let (words, tokens) = match tokens {
         0 if !plain.is_empty() => {
             let all = read(text, NO_LANGUAGE, hash);
@@ -153,19 +150,18 @@ pub(crate) fn features_by(
     Features { words, shingles, digest, former_digest, tokens, numbers }
 }
 
-/// So many tokens of a text become features, 8 to 20 bytes each while it is read; what comes after them
-/// counts in its digest alone.
+/// Maximum number of tokens that become features, 8 to 20 bytes each. Later tokens only affect the digest.
 pub(crate) const MAX_TOKENS: usize = 1 << 21;
 
-/// One that has neither function words nor stems.
+/// A language without stopwords and stems.
 const NO_LANGUAGE: &str = "";
 
-/// The tokens of a text, hashed.
+/// The hashed tokens of a text.
 struct Read {
     plain: Vec<u64>,
     anchors: Vec<Anchor>,
     words: Vec<(u64, u32)>,
-    /// How many of them are content.
+    /// Number of content tokens.
     tokens: u32,
     digest: [u8; 16],
     former_digest: FormerDigest,
@@ -191,11 +187,10 @@ fn read(text: &str, language: &str, hash: impl Fn(&[u8]) -> u64 + Copy + 'static
     Read { plain, anchors, words: known.finish(&stems), tokens, digest, former_digest }
 }
 
-/// Ends a token in what the digest is made of; no UTF-8 holds it.
+/// Ends a token in the input of the digest; never occurs in UTF-8.
 const END_OF_TOKEN: u8 = 0xFF;
 
-/// Two sums of 64 bits over word hashes. Every step is invertible and the word hashes are not keyed, so
-/// equal sums can be constructed: only for records of before.
+/// Two 64-bit sums over word hashes, for old records. Each step is invertible, so equal sums can be constructed.
 #[derive(Clone, Copy)]
 struct FormerDigest([u64; 2]);
 
@@ -221,7 +216,7 @@ impl FormerDigest {
     }
 }
 
-/// The finaliser of MurmurHash3, which is a bijection.
+/// The finaliser of MurmurHash3, a bijection.
 const fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -230,9 +225,8 @@ const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 33)
 }
 
-/// Calls `visit` with each token in order: NFKC, lower case, without soft hyphens and zero-width
-/// characters. Words are runs of letters and digits; runs of Han and kana are segmented by jieba
-/// without its hidden Markov model, which is both faster and more accurate here.
+/// Calls `visit` with each token in order: NFKC, lower case, without soft hyphens and zero-width characters. Words are
+/// runs of letters and digits. jieba segments Han and kana, without its hidden Markov model: faster and more accurate.
 pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
     let folded = fold(text);
     let mut rest = folded.as_str();
@@ -242,7 +236,7 @@ pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
         let run = bytes.get(start..).unwrap_or_default();
         let length = run.iter().position(|byte| kind(*byte) != Kind::Word).unwrap_or(run.len());
         if run.get(length).is_none_or(u8::is_ascii) {
-            // Nothing but ASCII.
+            // ASCII only.
             let Some(word) = rest.get(start..start + length).filter(|word| !word.is_empty()) else {
                 return;
             };
@@ -255,9 +249,8 @@ pub fn for_each_token(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// Calls `visit` with each word in order, folded as by [`for_each_token`]. Of scripts that do not part words each
-/// character is one, in simplified form: no dictionary is asked, so this is faster, and equal for two texts wherever
-/// they are equal.
+/// Calls `visit` with each word, folded as by [`for_each_token`]. In scripts without spaces, each character is a word,
+/// in simplified form. This is faster than a dictionary, and equal passages give equal words.
 ///
 /// # Complexity
 /// Linear in the text.
@@ -278,7 +271,7 @@ pub fn for_each_word(text: &str, mut visit: impl FnMut(&str)) {
     }
 }
 
-/// Visits the tokens of the run of words at the start of a text, and returns the text after it.
+/// Visits the tokens of the first run of words and returns the text after it.
 fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
     let Some(start) = rest.find(is_word) else { return "" };
     let rest = rest.get(start..).unwrap_or_default();
@@ -290,10 +283,10 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
         return later;
     }
     while let Some(first) = run.chars().next() {
-        // No dictionary knows them: a name or a loan is one word.
+        // Katakana spells names and loanwords, which are not in the dictionary: the run is one word.
         let katakana = is_katakana(first);
         let most = if katakana { MAX_WORD } else { MAX_RUN };
-        // No further than the piece can go: what is behind it would be searched again and again.
+        // Search no further than the longest piece: the rest would be searched again for each piece.
         let (head, _) = run.split_at(run.floor_char_boundary(most.min(run.len())));
         let end = head.find(|c| is_katakana(c) != katakana).unwrap_or(head.len());
         let (piece, rest) = run.split_at(end);
@@ -307,8 +300,7 @@ fn mixed<'t>(rest: &'t str, visit: &mut impl FnMut(&str)) -> &'t str {
 fn segment(run: &str, visit: &mut impl FnMut(&str)) {
     let words = jieba().cut(run, false);
     if let Cow::Owned(simplified) = simplified(run) {
-        // Traditional, where its words are found as simplified ones; a character that both write may
-        // stand in a simplified text, whose words are found as they are.
+        // Fewer words in simplified form: the text is traditional, not simplified text with a shared character.
         let others = jieba().cut(&simplified, false);
         if others.len() < words.len() {
             let mut rest = run;
@@ -325,8 +317,7 @@ fn segment(run: &str, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Visits a run that may hold text of a script that does not part words: as pairs of characters, one
-/// overlapping the next, for where its words end only a dictionary knows.
+/// Visits a run with a script without spaces as overlapping pairs of characters: its words would need a dictionary.
 fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
     let mut rest = run;
     while let Some(start) = rest.find(is_unspaced) {
@@ -349,7 +340,7 @@ fn visit_unspaced(run: &str, visit: &mut impl FnMut(&str)) {
 
 fn visit_word(run: &str, visit: &mut impl FnMut(&str)) {
     let mut word = run.trim_end_matches('\'');
-    // A longer run of letters is no word of any language, but data, or an attack: in pieces.
+    // A longer run of letters is data or an attack, not a word: split it.
     while word.len() > MAX_WORD {
         let (piece, rest) = word.split_at(word.floor_char_boundary(MAX_WORD));
         visit(piece);
@@ -360,12 +351,12 @@ fn visit_word(run: &str, visit: &mut impl FnMut(&str)) {
     }
 }
 
-/// What a byte of UTF-8 is, as far as it tells by itself.
+/// The class of a byte of UTF-8, as far as one byte determines it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Other,
     Word,
-    /// Part of a character beyond ASCII.
+    /// Part of a non-ASCII character.
     Wide,
 }
 
@@ -388,11 +379,10 @@ fn kind(byte: u8) -> Kind {
     KINDS.get(usize::from(byte)).copied().unwrap_or(Kind::Other)
 }
 
-/// Bytes that are segmented at once: a run without any punctuation is seldom so long, and its graph
-/// of words takes 50 times as much.
+/// Maximum number of bytes segmented at once, because the word graph takes 50 times as many.
 const MAX_RUN: usize = 24_576;
 
-/// Bytes of the longest token.
+/// Maximum length of a token in bytes.
 const MAX_WORD: usize = 255;
 
 #[inline]
@@ -402,13 +392,13 @@ fn is_word(c: char) -> bool {
     }
     match c {
         '\u{4E00}'..='\u{9FFF}' | '\u{3041}'..='\u{3096}' | '\u{30A1}'..='\u{30FA}' => true,
-        // Punctuation, which the tables would look for last.
+        // Punctuation, which the Unicode tables would check last.
         '\u{2000}'..='\u{206F}' | '\u{3000}'..='\u{3003}' => false,
         _ => c.is_alphanumeric() || is_mark(c),
     }
 }
 
-/// Combining marks belong to the letter before them (Hindi, Arabic, Thai vowels).
+/// Combining marks belong to the letter before them (vowels in Hindi, Arabic, Thai).
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{0300}'..='\u{036F}' | '\u{0591}'..='\u{05BD}' | '\u{064B}'..='\u{065F}'
         | '\u{0900}'..='\u{0903}' | '\u{093A}'..='\u{094F}' | '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}'
@@ -521,7 +511,7 @@ mod tests {
         for (place, text) in texts.iter().enumerate() {
             assert_eq!(of(text), of(&text.replace(' ', ", ")));
             assert!(texts.iter().skip(place + 1).all(|other| of(text) != of(other)), "{text}");
-            // Both halves of the former one differ, too.
+            // Both halves of the former digest differ too.
             let former = |text: &str| features(text, "en", hash).former_digest;
             let halves = |text: &str| u128::from_le_bytes(former(text).unwrap());
             for other in texts.iter().skip(place + 1) {
@@ -533,14 +523,14 @@ mod tests {
         [1, 2, 3].into_iter().for_each(|token| digest.add(token));
         let golden = digest.finish().map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(golden, "248d21189dc78cf7dfa9ffc7c56a56e9");
-        // sha256("a\xffb\xff"): stores hold it, it never changes.
+        // sha256("a\xffb\xff"): it is in stores and must never change.
         let golden = of("a b").unwrap().map(|byte| format!("{byte:02x}")).concat();
         assert_eq!(golden, "8872fa7b26b0c523940efc1110657380");
     }
 
     #[test]
     fn two_words_of_one_hash_have_different_digests() {
-        // The audit's collision of 64-bit FNV-1a.
+        // A collision of 64-bit FNV-1a that an audit found.
         let [one, other] = ["jdkhlcfllcbaloji", "ooeaiibffnigdcni"].map(|word| {
             let text = format!("the word that differs is {word} in this text");
             features(&text, "en", fnv1a)

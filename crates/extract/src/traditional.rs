@@ -1,11 +1,11 @@
-//! Traditional Chinese for a segmenter whose dictionary is simplified.
+//! Simplified forms of traditional Chinese, for a segmenter with a simplified dictionary.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 const PAIRS: &str = include_str!("../data/traditional.txt");
 
-/// The simplified form of each traditional character, in the order of their codes.
+/// Simplified form of each traditional character, sorted by code.
 static FORMS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     let pairs = PAIRS.lines().filter(|line| !line.starts_with('#')).flat_map(|line| {
         let (traditional, simplified) = (line.chars().step_by(2), line.chars().skip(1).step_by(2));
@@ -14,7 +14,7 @@ static FORMS: LazyLock<Vec<(char, char)>> = LazyLock::new(|| {
     pairs.collect()
 });
 
-/// A bit for each character of the basic plane that has one: nearly all that is asked has none.
+/// One bit per character of the basic plane that has a simplified form. Nearly all look-ups find none.
 static HAS_ONE: LazyLock<Vec<u64>> = LazyLock::new(|| {
     let mut bits = vec![0; 0x1_0000 / 64];
     for (traditional, _) in FORMS.iter() {
@@ -33,8 +33,7 @@ fn form(c: char) -> Option<char> {
     FORMS.get(at).map(|(_, simplified)| *simplified)
 }
 
-/// A text with the simplified form of each character, of the same length: byte for byte its words
-/// begin where those of the text do.
+/// Returns a text in simplified characters. Byte offsets do not change.
 ///
 /// # Complexity
 /// Linear.

@@ -1,43 +1,40 @@
-//! Decision trees, and how they are asked about many blocks at once.
+//! Decision trees that score several blocks at once.
 
-/// The most leaves of a tree.
+/// Maximum number of leaves of a tree.
 const LEAVES: usize = 16;
 
-/// Blocks that are judged side by side, in vectors.
+/// Blocks that are scored at once, in vectors.
 const BLOCKS: usize = 16;
 
-/// A question to one value. Of a tree all are asked, which many blocks can be at once: cheaper than
-/// to follow for each the few that lead to its leaf, for where those lie cannot be foretold.
+/// A node: one value is compared with a threshold. All nodes of a tree are evaluated, for many blocks at once. That
+/// is cheaper than following each block's path to its leaf, because the branches are unpredictable.
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// What the value is compared with.
     threshold: f32,
-    /// The value that is compared.
+    /// Index of the value.
     feature: u16,
-    /// The leaves on the side below, none of which is left when the value is above.
+    /// Bit mask of the leaves on the lower side. A value above the threshold excludes them.
     below: u32,
 }
 
 impl Node {
-    /// Nothing is above it.
+    /// Excludes no leaf.
     const NONE: Self = Self { threshold: f32::INFINITY, feature: 0, below: 0 };
 }
 
-/// The leaves of a tree are numbered from left, and the first that is left over is the one
-/// (QuickScorer; Lucchese et al., SIGIR 2015).
+/// The result is the first leaf from the left that is not excluded (QuickScorer; Lucchese et al., SIGIR 2015).
 #[derive(Clone, Copy, Debug)]
 struct Tree {
     nodes: [Node; LEAVES - 1],
     scores: [i16; LEAVES],
 }
 
-/// Trees whose scores add up.
+/// Trees whose scores are added.
 #[derive(Debug, Default)]
 pub(crate) struct Forest(Vec<Tree>);
 
 impl Forest {
-    /// Reads the trees on the lines that begin with `prefix`; what is no tree is left out, for a
-    /// test reads the file whole.
+    /// Reads the trees in the lines that begin with `prefix`. Invalid trees are skipped; a test finds them.
     pub(crate) fn read(text: &str, prefix: &str) -> Self {
         Self(
             text.lines()
@@ -47,8 +44,7 @@ impl Forest {
         )
     }
 
-    /// How much speaks for each block, in thousandths of a logit; `evidence` holds of each value what
-    /// it is for each of them.
+    /// Returns each block's score, in thousandths of a logit. `evidence` holds each feature's value in each block.
     ///
     /// # Complexity
     /// Linear in the nodes of all trees.
@@ -64,7 +60,7 @@ impl Forest {
             }
             for (sum, left) in sum.iter_mut().zip(left) {
                 let leaf = left.trailing_zeros() as usize % LEAVES;
-                // No sum of these comes near the end of its type.
+                // The sums are far from the limits of `i32`.
                 *sum = sum.wrapping_add(scores.get(leaf).copied().map_or(0, i32::from));
             }
         }
@@ -72,7 +68,7 @@ impl Forest {
     }
 }
 
-/// Scores block after block.
+/// Collects blocks and scores [`BLOCKS`] of them at once.
 pub(crate) struct Judge<'a> {
     forest: &'a Forest,
     waiting: Vec<[f32; BLOCKS]>,
@@ -81,7 +77,7 @@ pub(crate) struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Each block has `values` values.
+    /// `values` is the number of values per block.
     pub(crate) fn new(forest: &'a Forest, values: usize) -> Self {
         Self { forest, waiting: vec![[0.0; BLOCKS]; values], count: 0, scores: Vec::new() }
     }
@@ -103,7 +99,7 @@ impl<'a> Judge<'a> {
         self.count = 0;
     }
 
-    /// Of each block pushed, in thousandths of a logit.
+    /// Returns the score of each block pushed, in thousandths of a logit.
     pub(crate) fn finish(mut self) -> Vec<i32> {
         self.judge();
         self.scores
@@ -111,17 +107,16 @@ impl<'a> Judge<'a> {
 }
 
 impl Tree {
-    /// Reads `feature:threshold:left:right` for a node and `score` for a leaf, each after its
-    /// parent; `None` for what is no tree, or one of too many leaves.
+    /// Reads `feature:threshold:left:right` for a node and `score` for a leaf, each after its parent.
     fn read(text: &str) -> Option<Self> {
         let parts: Vec<Vec<&str>> = text.split(' ').map(|node| node.split(':').collect()).collect();
         let mut tree = Self { nodes: [Node::NONE; LEAVES - 1], scores: [0; LEAVES] };
         let (mut nodes, mut leaves) = (tree.nodes.iter_mut(), 0usize);
-        // From left to right, with the node whose left side each one ends.
+        // From left to right, each with the node whose left side ends before it.
         let mut open: Vec<(usize, Option<(Node, u32)>)> = vec![(0, None)];
         while let Some((at, closes)) = open.pop() {
             if let Some((node, first)) = closes {
-                // What came since is its left side.
+                // The leaves read since then are its left side.
                 let below = u32::MAX.checked_shl(first)? & !u32::MAX.checked_shl(leaves as u32)?;
                 *nodes.next()? = Node { below, ..node };
             }
@@ -147,7 +142,7 @@ impl Tree {
     }
 }
 
-/// The largest `f32` that is not above `threshold`: no value changes sides.
+/// Returns the largest `f32` that is at most `threshold`: each `f32` value stays on its side.
 fn at_most(threshold: f64) -> f32 {
     let near = threshold as f32;
     if f64::from(near) > threshold { near.next_down() } else { near }
@@ -161,7 +156,7 @@ mod tests {
     const LOOKS: [&str; 2] = ["first ", "second "];
     const VALUES: usize = 128;
 
-    /// The trees as they are written, walked from the root.
+    /// Walks the trees as written in the file, from the root.
     fn walked(prefix: &str, values: &[f32]) -> i32 {
         let mut score = 0;
         for tree in WEIGHTS.lines().filter_map(|line| line.strip_prefix(prefix)) {
@@ -232,7 +227,7 @@ mod tests {
     #[test]
     fn a_value_at_the_threshold_goes_below_and_trees_add_up() {
         let forest = Forest::read("# x\nt 0:1.5:1:2 -10 20\nt 1:0.1:1:4 0:3.0:2:3 1 2 300\n", "t ");
-        // As f32 a tenth is more than a tenth.
+        // The `f32` nearest to 0.1 is above 0.1.
         for (values, score) in [
             ([1.5, 0.0], -10 + 1),
             ([1.5f32.next_up(), 0.0], 20 + 1),

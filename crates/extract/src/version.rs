@@ -1,6 +1,6 @@
-//! Words by which a page says in its own name that it is a version of another one, for printers or phones.
+//! Words in a page's name that mark it as a version for printers or phones.
 
-/// What such a version is called, in lower case.
+/// In lower case.
 const VERSIONS: [&str; 46] = [
     "print",
     "printable",
@@ -50,11 +50,11 @@ const VERSIONS: [&str; 46] = [
     "인쇄용",
 ];
 
-/// What a name may set such words off by: before them, and on both sides.
+/// Separators between a name and such words. Those from the fifth on also separate leading words.
 const MARKS: [&str; 11] = ["(", "[", "（", "【", " - ", " | ", " – ", " — ", " · ", " :: ", ": "];
 const CLOSING: [char; 4] = [')', ']', '）', '】'];
 
-/// Longer words at an end of a name are none of these, in bytes.
+/// Maximum length of such words in bytes.
 const MAX_WORDS: usize = 64;
 
 fn is_version(words: &str) -> bool {
@@ -62,8 +62,8 @@ fn is_version(words: &str) -> bool {
     words.len() <= MAX_WORDS && VERSIONS.contains(&words.to_lowercase().as_str())
 }
 
-/// A name without what it says of a version: `The river rose (print)`, `Print version: The river rose`. One
-/// that says nothing else stays whole, and so does one that begins with a single word: `Mobile: a town`.
+/// Returns a name without the words of a version: `The river rose (print)`, `Print version: The river rose`. A name
+/// of nothing else stays whole, and so does one that begins with a single word: `Mobile: a town`.
 pub(crate) fn without_version(name: &str) -> &str {
     let name = name.trim();
     let last = MARKS.iter().filter_map(|mark| Some((name.rfind(mark)?, mark.len())));

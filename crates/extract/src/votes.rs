@@ -1,19 +1,19 @@
-//! How blocks voted, and why each was kept or dropped.
+//! The result of the stopword rule, and why each block was kept or dropped.
 
 use crate::measure::Measure;
 
 /// Why a block was kept or dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Kept: all in all it is like text.
+    /// Kept: its features are those of text.
     Text,
-    /// Dropped, and the votes would too: outside the container that holds the text.
+    /// Dropped: outside the container of the text, by the stopword rule too.
     OutsideContainer,
-    /// Dropped, and the votes would too: before or after the best run of blocks in the container.
+    /// Dropped: before or after the best run of blocks in the container, by the stopword rule too.
     OutsideRun,
     /// Dropped: mostly links.
     Links,
-    /// Dropped: the class or id of an element around it speaks of boilerplate.
+    /// Dropped: the class or id of an ancestor indicates boilerplate.
     Name,
     /// Dropped: a heading with nothing after it.
     TrailingHeading,
@@ -21,14 +21,14 @@ pub enum Reason {
     OtherArticle,
     /// Dropped: inside navigation, footer or aside.
     Structure,
-    /// Dropped: not shown to a reader.
+    /// Dropped: not visible.
     Hidden,
-    /// Dropped: all in all, its length, words, place and surroundings are not those of text.
+    /// Dropped: its features (length, words, position, context) are not those of text.
     Unlike,
 }
 
 impl Reason {
-    /// The reason in words, as `crawl extract` prints it.
+    /// Returns the reason in words, as `crawl extract` prints it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -45,18 +45,18 @@ impl Reason {
     }
 }
 
-/// How the blocks voted, and what their votes alone would keep.
+/// The result of the stopword rule for all blocks.
 pub(crate) struct Votes {
     pub(crate) measures: Vec<Measure>,
     pub(crate) values: Vec<f64>,
     pub(crate) container: usize,
-    /// Of each element, whether it lies in the container.
+    /// For each element, whether it is in the container.
     pub(crate) inside: Vec<bool>,
     pub(crate) reasons: Vec<Reason>,
 }
 
 impl Votes {
-    /// Tokens of each block.
+    /// Returns the number of tokens of each block.
     pub(crate) fn sizes(&self) -> Vec<u64> {
         self.measures.iter().map(|m| m.tokens as u64).collect()
     }

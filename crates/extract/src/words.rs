@@ -1,5 +1,4 @@
-//! What is known of a word: its hash, that of its stem, whether it anchors shingles. Most words of a
-//! page were on the page before, so they are remembered.
+//! Caches the hash and stem of each word: most words of a page were on the page before.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -12,7 +11,7 @@ use rust_stemmers::Stemmer;
 
 use crate::lang::{StopList, is_hiragana, stemmer, stopwords};
 
-/// What a language knows of its tokens.
+/// Stopwords and stemmer of a language.
 pub(crate) struct Cutter<'a> {
     language: &'a str,
     list: Option<&'static StopList>,
@@ -36,17 +35,16 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// A token's part in the features.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
-    /// Of the folded token.
+    /// Hash of the folded token.
     pub(crate) plain: u64,
     /// Its stem; `None` for a stopword.
     pub(crate) content: Option<Stem>,
     pub(crate) anchor: Anchor,
 }
 
-/// Whether the shingles with a token say what kind of text it is from.
+/// The kind of token that may select the shingles it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     None,
@@ -54,17 +52,17 @@ pub(crate) enum Anchor {
     Number,
 }
 
-/// Where the stem of a content word is counted.
+/// Index of a stem in [`Stems`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stem(u32);
 
-/// How often each stem occurs in a text.
+/// Counts of the stems in a text.
 #[derive(Default)]
 struct Stems {
-    /// Its place, by its hash.
+    /// Index of each stem, by its hash.
     places: HashMap<u64, u32, RandomState>,
     hashes: Vec<u64>,
-    /// Zero between texts.
+    /// All zero between texts.
     counts: Vec<u32>,
 }
 
@@ -79,13 +77,13 @@ impl Stems {
         Stem(place)
     }
 
-    /// Hashes of stems, each with how often it is there, in the order of their first occurrence.
+    /// Returns hashes of stems with their counts, in the order of first occurrence.
     fn count(&mut self, stems: &[Stem]) -> Vec<(u64, u32)> {
         let mut seen = vec![0u32; stems.len() + 1];
         let mut length = 0;
         for Stem(place) in stems {
             let Some(count) = self.counts.get_mut(*place as usize) else { continue };
-            // Half of all words are new, and which ones cannot be predicted: no branch.
+            // Branch-free, because half of all words are new and which ones is unpredictable.
             if let Some(next) = seen.get_mut(length) {
                 *next = *place;
             }
@@ -100,12 +98,11 @@ impl Stems {
     }
 }
 
-/// Words remembered, of one language: what a hash table of 65,536 places takes before it doubles.
+/// Maximum number of cached words: the load of a hash table of 65,536 slots before it doubles.
 const MAX_WORDS: usize = 65_536 / 8 * 7;
 
-/// A word of at most 24 bytes, without a pointer: its bytes where they are more than sixteen, the first
-/// and last eight with their count where they are eight or more, else packed into one number with it. No
-/// word holds a zero byte or ends in a control character, so no two words have the same key.
+/// Key of a word of at most 24 bytes, without a pointer. Over 16 bytes it is the bytes; from 8 on, the first 8, the
+/// last 8 and the length; below, a packed number and the length. Words have no zero byte, so keys are unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Key([u64; 3]);
 
@@ -121,7 +118,7 @@ impl Key {
                 Some(rest) if rest.len() > 16 => None,
                 Some(rest) if rest.len() > 8 => {
                     let middle = rest.first_chunk().map_or(0, eight);
-                    // Without those that the middle holds already.
+                    // Without the bytes that are in the middle part.
                     let left = eight(last) >> (8 * (24 - length));
                     Some(Self([eight(first), middle, left]))
                 }
@@ -147,7 +144,7 @@ impl Hash for Key {
     }
 }
 
-/// What was seen, by one hash and in one language.
+/// The cache of one thread, for one hash function and one language.
 #[derive(Default)]
 struct Memory {
     hash: Option<TypeId>,
@@ -160,7 +157,6 @@ thread_local! {
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-/// The words of one text.
 pub(crate) struct Words<'a, H> {
     cutter: Cutter<'a>,
     hash: H,
@@ -168,8 +164,7 @@ pub(crate) struct Words<'a, H> {
 }
 
 impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
-    /// A closure that captures nothing is known by its type: what it hashed for the last text is
-    /// still true. Of any other, words are remembered for this text alone.
+    /// A closure that captures nothing is identified by its type: its cached hashes stay valid for the next text.
     const LASTING: bool = size_of::<H>() == 0;
 
     pub(crate) fn new(language: &'a str, hash: H) -> Self {
@@ -217,11 +212,10 @@ impl<'a, H: Fn(&[u8]) -> u64 + 'static> Words<'a, H> {
         Word { plain, content, anchor }
     }
 
-    /// Hashes of a text's stems, each with how often it is there, in the order of their first
-    /// occurrence. The words are kept for the next text.
+    /// Returns hashes of a text's stems with their counts, by first occurrence. Keeps the cache for the next text.
     pub(crate) fn finish(mut self, stems: &[Stem]) -> Vec<(u64, u32)> {
         let stems = self.memory.stems.count(stems);
-        // A text of so many words leaves nothing behind.
+        // A text with more stems is not kept, which limits the memory.
         if Self::LASTING && self.memory.stems.hashes.len() <= MAX_WORDS {
             MEMORY.set(self.memory);
         }
@@ -301,7 +295,7 @@ mod tests {
             at in 0usize..27,
             letters in "[ab天é]{0,2}",
         ) {
-            // By chance two words would hardly be so alike: a letter more, less or another one.
+            // Random words are seldom this similar: one letter more, less or replaced.
             let (before, after) = (a.chars().take(at), a.chars().skip(at + 1));
             let neighbour: String = before.chain(letters.chars()).chain(after).collect();
             for b in [other, neighbour] {
@@ -321,7 +315,7 @@ mod tests {
                 longer.flat_map(|word| ["a", "b"].map(|c| format!("{word}{c}"))).collect();
             words.extend(longer);
         }
-        // A letter that stands twice at any place of a long one.
+        // Long words in which one letter is doubled at any position.
         let letters = "abcdefghijklmnopqrstuvwxyz";
         for length in 10..=24 {
             for doubled in 0..length {

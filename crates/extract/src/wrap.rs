@@ -1,16 +1,15 @@
-//! Where a line ends within a text that is written without spaces.
+//! Removes line breaks in text without spaces.
 
 use std::borrow::Cow;
 
 use crate::lang::is_cjk;
 
-/// Whether `c` is as wide as an ideograph, and parts no words from those beside it.
+/// Returns whether `c` is as wide as an ideograph and does not separate words.
 pub(crate) fn is_wide(c: char) -> bool {
     is_cjk(c) || matches!(c, '\u{3000}'..='\u{303F}' | '\u{FF00}'..='\u{FF60}')
 }
 
-/// A text of lines without those ends of lines that stand between two wide characters: they are where its
-/// author's editor was full, and no space (CSS Text 3, 4.1.3). Empty lines stay.
+/// Removes single line breaks between two wide characters, which are not spaces (CSS Text 3, 4.1.3).
 ///
 /// # Complexity
 /// Linear.
@@ -20,14 +19,14 @@ pub(crate) fn unwrapped(text: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        // Else each of many empty lines would be looked through again at the next one.
+        // Otherwise each empty line would scan all empty lines before it.
         if line.trim_start().is_empty() {
             out.push_str(line);
             continue;
         }
         let joins = line.trim_start().starts_with(is_wide) && out.trim_end().ends_with(is_wide);
         let end = out.trim_end();
-        // Only one end of a line lies between them.
+        // Only one line break between them.
         if joins && out.get(end.len()..).is_some_and(|space| space.matches('\n').count() == 1) {
             out.truncate(end.len());
             out.push_str(line.trim_start());

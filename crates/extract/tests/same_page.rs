@@ -1,5 +1,4 @@
-//! One article, served in many ways, is one page: whatever its charset, where its lines end, and which
-//! advertisements stand around it.
+//! One article is one page, whatever its charset, line breaks and advertisements.
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on ends")]
 
@@ -8,8 +7,7 @@ use hapax_extract::{Basis, Document, Limits, Reason, extract};
 use proptest::prelude::*;
 use url::Url;
 
-/// A language: its function words, other words, whether spaces part them, how a sentence ends, and in
-/// which charsets it is served.
+/// Words of a language, and the charsets in which pages use it.
 struct Language {
     function: &'static [&'static str],
     content: &'static [&'static str],
@@ -105,7 +103,7 @@ fn sentences(language: &Language, seed: &mut u64, count: usize) -> String {
     text.trim().to_owned()
 }
 
-/// Ends lines where spaces are, or between any two ideographs.
+/// Breaks lines at spaces, or between any two ideographs.
 fn wrapped(text: &str, spaced: bool, seed: &mut u64) -> String {
     let mut out = String::new();
     for c in text.chars() {
@@ -128,7 +126,7 @@ const OFFERS: [&str; 4] = [
     "<a href=/win>Win a trip</a> <a href=/join>Join today</a> <a href=/y>Cheap flights</a>",
 ];
 
-/// A page of a template with other advertisements for each seed.
+/// Returns a page of one template with different advertisements for each seed.
 fn page(charset: &str, title: &str, paragraphs: &[String], seed: &mut u64) -> String {
     let text: String = paragraphs.iter().map(|text| format!("<p>{text}</p>\n")).collect();
     let mut offer = || OFFERS[next(seed) % OFFERS.len()];
@@ -193,7 +191,7 @@ proptest! {
     ) {
         let tags = [
             "<p>", "<div>", "<ul><li>", "</div>", "<a href=x>", "</a>", "<b>", "<table><td>", "<h2>", "</p>",
-            // What is not shown: a comment, an attribute, a script, a style.
+            // Invisible content: a comment, an attribute, a script, a style.
             "<!-- unseen -->", "<i title='unseen unseen'>", "<script>unseen</script>", "<style>unseen{}</style>",
         ];
         let mut html = "<title>unseen</title>".to_owned();
@@ -216,7 +214,7 @@ proptest! {
 
 #[test]
 fn a_page_of_a_script_without_spaces_has_a_text() {
-    // Thai: nothing parts words but the ends of clauses.
+    // Thai: only the ends of clauses have spaces.
     let clauses = [
         "เมื่อแม่น้ำเพิ่มสูงขึ้นในฤดูใบไม้ผลิชาวบ้านได้ย้ายสัตว์เลี้ยงของตนขึ้นไปบนเนินเขา",
         "พวกเขารออยู่ที่นั่นจนกระทั่งน้ำลดลงอีกครั้งเหมือนที่เคยทำทุกปี",

@@ -8,6 +8,8 @@ use reqwest::header::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
+use hapax_url::without_extra_slashes;
+
 use crate::content_type::content_type;
 
 /// Headers that mean something to a crawler: kept before all others. None that a host may send any
@@ -121,7 +123,7 @@ impl Response {
         // Read invalid UTF-8 as Latin-1 (WHATWG Fetch, "location URL": isomorphic decode).
         let latin = || value.iter().map(|&byte| char::from(byte)).collect::<String>();
         let text = std::str::from_utf8(value).map_or_else(|_| latin(), str::to_owned);
-        self.url.join(text.trim()).ok()
+        self.url.join(without_extra_slashes(text.trim())).ok()
     }
 
     /// How long the server asks to wait (RFC 9110, 10.2.3): seconds or a date.

@@ -1,9 +1,7 @@
-//! The names of hosts and sites.
-
 use url::Url;
 
-/// Host and port of a URL, the unit of politeness, robots.txt, budgets and logs: `a.example`,
-/// `a.example:8080`, and `a.example:443` for https. Port 80 is left out. A [site](site_name) is wider.
+/// Returns host and port of a URL, the unit of politeness, robots.txt, budgets and logs: `a.example`,
+/// `a.example:8080`, and `a.example:443` for https. Port 80 is omitted. A [site](site_name) is wider.
 pub fn host_key(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match (url.port(), url.scheme()) {
@@ -13,17 +11,17 @@ pub fn host_key(url: &Url) -> String {
     }
 }
 
-/// The site of a URL: its host without `www.`, whatever the scheme, for a shop under two of these is one
-/// shop; with a port that is not the scheme's own.
+/// Returns the site of a URL: its host without `www.`, and a port that is not the scheme's default. It ignores the
+/// scheme, because http and https usually serve one site.
 pub fn site_name(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_prefix("www.").filter(|rest| rest.contains('.')).unwrap_or(host);
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The registrable domain of a URL by the list of public suffixes, its private part included: `m.a.example.co.uk` and
-/// port 8080 of `www.example.co.uk` are `example.co.uk`, and two users of `github.io` are two sites. An address literal, a
-/// name without a dot and a public suffix itself are the host with its port.
+/// Returns the registrable domain of a URL by the public suffix list, its private section included. For example
+/// `m.a.example.co.uk` and port 8080 of `www.example.co.uk` are `example.co.uk`, and two users of `github.io` are two
+/// sites. An IP address, a name without a dot and a public suffix return the host with its port.
 ///
 /// Source: <https://publicsuffix.org>, compiled in by the crate `psl`.
 pub fn registrable_site(url: &Url) -> String {

@@ -14,6 +14,7 @@ URL rules of a crawler.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, expect(clippy::unwrap_used, reason = "a test may panic"))]
 
+mod authority;
 mod host;
 mod key;
 mod listed;
@@ -21,6 +22,7 @@ mod normalize;
 mod rank;
 mod scope;
 
+pub use authority::without_extra_slashes;
 pub use host::{host_key, registrable_site, site_name};
 pub use key::{UrlKey, url_key};
 pub use normalize::{Rejected, UrlLimits, normalize};

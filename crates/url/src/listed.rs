@@ -3,26 +3,24 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// Parameters that say where a visitor came from and never change a page, one a line; a `*` at the
-/// end stands for any ending.
+/// Parameters that track the origin of a visitor and never change a page. A final `*` matches any suffix.
 pub(crate) static TRACKING: LazyLock<Listed> =
     LazyLock::new(|| Listed::read(include_str!("tracking.txt")));
 
-/// Parameters and path suffixes that name a visitor's session, one a line; likewise. A number behind
-/// says how long the value must be at least: `session_id=5` is a talk at a conference.
+/// Parameters and path suffixes that identify a session, in the same format. A number after a name is the minimum
+/// length of the value: `session_id=5` is a talk at a conference.
 pub(crate) static SESSIONS: LazyLock<Listed> =
     LazyLock::new(|| Listed::read(include_str!("sessions.txt")));
 
-/// Bytes of the longest name in a list. A name is lowered into an array of so many, for a page may
-/// hold millions of them and each would cost an allocation.
+/// Longest name in a list, in bytes. Names are lowercased into an array of this size: a page may have millions of
+/// them, and each would cost an allocation.
 const MAX_NAME: usize = 32;
 
-/// A list, read once.
 #[derive(Debug, Default)]
 pub(crate) struct Listed {
-    /// Names in lower case, with the least length of their values.
+    /// Names in lower case, with the minimum length of their values.
     whole: HashMap<&'static [u8], usize>,
-    /// Beginnings of names, likewise.
+    /// Prefixes of names, likewise.
     starts: Vec<(&'static [u8], usize)>,
 }
 
@@ -45,7 +43,7 @@ impl Listed {
         listed
     }
 
-    /// Whether `name=value`, or a name alone, is one of them.
+    /// Returns whether the list contains `name=value`, or a name alone.
     pub(crate) fn has(&self, pair: &str) -> bool {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = name.as_bytes();
@@ -72,7 +70,7 @@ mod tests {
 
     const LISTS: [&str; 2] = [include_str!("tracking.txt"), include_str!("sessions.txt")];
 
-    /// Line by line, as the lists are written.
+    /// The reference: interprets the list line by line.
     fn slowly(list: &str, pair: &str) -> bool {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         let name = name.to_ascii_lowercase();

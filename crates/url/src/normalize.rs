@@ -7,21 +7,21 @@ use url::Url;
 
 use crate::listed::{SESSIONS, TRACKING};
 
-/// Limits on URLs from the web. A URL beyond one is a trap or an attack, and is logged as such.
+/// Limits on URLs from the web. A URL that exceeds one is a trap or an attack, and is logged as such.
 #[derive(Clone, Debug)]
 pub struct UrlLimits {
     /// Bytes of the whole URL. Default 2,048.
     pub max_length: usize,
     /// Segments of the path. Default 32.
     pub max_segments: usize,
-    /// Parameters of the query. Default 16; with those that are left out of it, eight times as many.
+    /// Parameters of the query. Default 16; eight times as many if removed ones are counted.
     pub max_parameters: usize,
-    /// How often one segment may stand in the path. Default 3.
+    /// Occurrences of one segment in the path. Default 3.
     pub max_repeated_segment: usize,
-    /// Years of dates in URLs. Dates after the last year are traps, because calendars have no end; dates before the first
-    /// year are accepted, because archives reach back. Default 1990 to 2035, later to five years from now.
+    /// Years of dates in URLs. Later dates are traps, because calendars have no end. Earlier dates are accepted,
+    /// because archives reach back. Default 1990 to 2035, later to five years from now.
     pub years: RangeInclusive<u32>,
-    /// Order the parameters of a query, for servers that do not mind. Default off.
+    /// Whether to sort the parameters of a query, which not all servers accept. Default off.
     pub sort_query: bool,
 }
 
@@ -41,27 +41,27 @@ impl Default for UrlLimits {
 fn this_year() -> u32 {
     const SECONDS_A_YEAR: u64 = 31_556_952;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    // A clock that is far off shall not open all calendars.
+    // A wrong clock must not allow all dates.
     1970 + (since.as_secs() / SECONDS_A_YEAR).min(200) as u32
 }
 
 /// Why a URL is not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rejected {
-    /// Not http or https, or no host.
+    /// It is not http or https, or has no host.
     Scheme,
-    /// Beyond [`UrlLimits`]; the text says which one.
+    /// It exceeds a limit of [`UrlLimits`], which the text names.
     Trap(&'static str),
 }
 
-/// With all that is left out of it, a query may have so many times [`UrlLimits::max_parameters`].
+/// Factor on [`UrlLimits::max_parameters`] if removed parameters are counted.
 const WITH_IDLE: usize = 8;
 
-/// The normal form of an absolute URL: the WHATWG serialisation without fragment, user info,
-/// tracking parameters, session ids, and a `?` with nothing behind it.
+/// Returns the normal form of an absolute URL: the WHATWG serialization without fragment, user info, tracking
+/// parameters, session ids, and an empty `?`.
 ///
 /// # Errors
-/// [`Rejected`] for what a crawler should not follow.
+/// [`Rejected`] if a crawler should not follow the URL.
 ///
 /// # References
 /// WHATWG URL standard; RFC 3986, section 6.2.
@@ -75,7 +75,7 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     let mut url = url.clone();
     url.set_fragment(None);
     if !url.username().is_empty() || url.password().is_some() {
-        // Only fails for URLs without a host, and this one has one.
+        // Fails only for URLs without a host.
         let _ = url.set_username("");
         let _ = url.set_password(None);
     }
@@ -95,7 +95,7 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     }
     if let Some(query) = url.query() {
         let most = limits.max_parameters;
-        // Counted before any is looked at: one page may hold millions of them.
+        // Counted before any is inspected: a page may have millions of them.
         if query.split('&').count() > most.max(1).saturating_mul(WITH_IDLE) {
             return Err(Rejected::Trap("query-parameters"));
         }
@@ -129,14 +129,14 @@ pub fn normalize(url: &Url, limits: &UrlLimits) -> Result<Url, Rejected> {
     {
         return Err(Rejected::Trap("repeated-segment"));
     }
-    // A host may have become longer: `1..` is the address 0.0.0.1.
+    // The host may have become longer: `1..` is the address 0.0.0.1.
     if url.as_str().len() > limits.max_length {
         return Err(Rejected::Trap("url-length"));
     }
     Ok(url)
 }
 
-/// A path without what servlets write behind a segment: `/shop;jsessionid=1A2B/cart`.
+/// Removes session ids that servlets append to segments: `/shop;jsessionid=1A2B/cart`.
 fn without_sessions(path: &str) -> String {
     let bare = |segment: &str| {
         let mut parts = segment.split(';');
@@ -147,9 +147,9 @@ fn without_sessions(path: &str) -> String {
     path.split('/').map(bare).collect::<Vec<_>>().join("/")
 }
 
-/// The same with unreserved characters bare and digits of the others in upper case (RFC 3986, 6.2.2);
-/// `None` if that changes nothing. Each part of a path or query is for itself, so that what one part
-/// becomes never hangs on another that is left out.
+/// Decodes percent-encoded unreserved characters, and uppercases the digits of others (RFC 3986, 6.2.2). `None` if
+/// nothing changes. Each part of a path or query is decoded independently, so that removing one never affects
+/// another.
 fn plainly_encoded(text: &str) -> Option<String> {
     let out: String = text
         .split_inclusive(['/', ';', '&'])
@@ -158,7 +158,7 @@ fn plainly_encoded(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// One part; `None` where a `%` stands for nothing, for another may stand for half of it.
+/// Decodes one part. Returns `None` if a `%` is invalid, because decoding could complete it.
 fn plain_part(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -167,7 +167,7 @@ fn plain_part(text: &str) -> Option<String> {
         out.push_str(before);
         let digits = encoded.get(1..3).filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
         let byte = u8::from_str_radix(digits, 16).map_or('%', char::from);
-        // A dot may make a segment that leads elsewhere.
+        // A dot is not decoded: it might create a `..` segment.
         if byte.is_ascii_alphanumeric() || matches!(byte, '-' | '_' | '~') {
             out.push(byte);
         } else {
@@ -180,7 +180,6 @@ fn plain_part(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Path segments of calendars.
 const CALENDAR: [&str; 20] = [
     "agenda",
     "archive",
@@ -203,7 +202,7 @@ const CALENDAR: [&str; 20] = [
     "termine",
     "week",
 ];
-/// Four digits from here on are no year.
+/// Numbers of four digits from here on are not years.
 const NO_YEAR: u32 = 3000;
 
 /// Returns whether a date in the URL (`/calendar/2041/7/`, `2041-07-01`, `year=2041&month=7`) is after the last year.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use url::Url;
 
-/// Words of an address that tell a version of a page that has another, plainer one.
+/// Words in an address that mark an alternative version of a page.
 const VERSIONS: [&str; 12] = [
     "amp",
     "embed",
@@ -20,22 +20,22 @@ const VERSIONS: [&str; 12] = [
     "wap",
 ];
 
-/// What speaks for an address, the more the greater: https, no version for printers, phones or frames, few
-/// parameters, a short path. The host's name says nothing about who copied from whom.
+/// The rank of an address; greater is better: https, not an alternative version, few parameters, a short path. The
+/// host's name does not count: it does not show which site copied the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AddressRank {
-    /// It is https.
+    /// Whether it is https.
     pub https: bool,
-    /// Not the version for printers, phones or frames.
+    /// Whether it is not a version for printers, phones or frames.
     pub plain: bool,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: Reverse<usize>,
     /// Bytes of path and query.
     pub path: Reverse<usize>,
 }
 
 impl AddressRank {
-    /// The rank of an address; what is no URL is a path.
+    /// Returns the rank of an address. Text that is not a URL counts as a path.
     pub fn of(address: &str) -> Self {
         let url = Url::parse(address).ok();
         let url = url.as_ref();
@@ -50,7 +50,7 @@ impl AddressRank {
     }
 }
 
-/// Whether an address is one of a version for printers, phones or frames.
+/// Returns whether an address is a version for printers, phones or frames.
 fn is_version(url: &Url) -> bool {
     let is_word = |word: &str| VERSIONS.iter().any(|version| word.eq_ignore_ascii_case(version));
     let words = |text: &str| text.split(['/', '.', '-', '_', '=', '&', '?']).any(is_word);

@@ -1,5 +1,3 @@
-//! Which URLs belong to a crawl.
-
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
@@ -8,19 +6,19 @@ use url::{Position, Url};
 /// How far from its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeKind {
-    /// The seeds' hosts, http and https alike; other ports are other hosts. The default.
+    /// The seeds' hosts, over http and https; other ports are other hosts. The default.
     #[default]
     Host,
-    /// The seeds' hosts without a leading `www.`, and all hosts below them.
+    /// The seeds' hosts without a leading `www.`, and all their subdomains.
     Domain,
-    /// URLs that begin with a seed's URL up to the last slash of its path, whichever of both schemes they have.
+    /// URLs that begin with a seed's URL up to the last slash of its path, over http and https.
     Prefix,
-    /// Everything.
+    /// Every URL.
     Any,
 }
 
 impl ScopeKind {
-    /// As settings write it.
+    /// Returns the name in settings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -31,24 +29,24 @@ impl ScopeKind {
     }
 }
 
-/// The scope of one crawl: a kind and the seeds it was made from.
+/// The scope of one crawl: a kind and marks made from its seeds.
 #[derive(Clone, Debug, Default)]
 pub struct Scope {
     kind: ScopeKind,
-    /// But for [`ScopeKind::Host`], none is the beginning of another: so of all marks only the
-    /// last one not after a text can be its beginning.
+    /// Except for [`ScopeKind::Host`], no mark is a prefix of another: only the last mark up to a text can be its
+    /// prefix.
     marks: BTreeSet<String>,
 }
 
 impl Scope {
-    /// The scope of these seeds.
+    /// Returns the scope of these seeds.
     pub fn new<'a>(kind: ScopeKind, seeds: impl IntoIterator<Item = &'a Url>) -> Self {
         let mut scope = Self { kind, marks: BTreeSet::new() };
         seeds.into_iter().for_each(|seed| scope.add(seed));
         scope
     }
 
-    /// Takes one more seed in; also the target of a seed's redirect.
+    /// Adds a seed, or the target of a seed's redirect.
     pub fn add(&mut self, seed: &Url) {
         let mark = match self.kind {
             ScopeKind::Host => {
@@ -74,7 +72,7 @@ impl Scope {
         self.marks.insert(mark);
     }
 
-    /// Whether `url` belongs to the crawl.
+    /// Returns whether `url` belongs to the crawl.
     ///
     /// # Complexity
     /// O(log seeds) comparisons.
@@ -104,7 +102,7 @@ fn without_scheme(url: &Url) -> String {
     format!("{}{}", scope_host(url), &url[Position::BeforePath..])
 }
 
-/// A host from its end on, and a dot: what lies below it begins with it.
+/// Returns a reversed host and a dot, which is a prefix of its reversed subdomains.
 fn backwards(host: &str) -> String {
     host.chars().rev().chain(['.']).collect()
 }
@@ -163,7 +161,7 @@ mod tests {
         assert!(!contains(ScopeKind::Prefix, seed, "http://a.example/other"));
     }
 
-    /// The definition: every seed is asked.
+    /// The reference: compares with every seed.
     fn plain(kind: ScopeKind, seeds: &[Url], url: &Url) -> bool {
         let host = url.host_str().unwrap();
         seeds.iter().any(|seed| match kind {

@@ -78,7 +78,7 @@ fn declarations_are_read() {
     let expected = [
         ("http://a.example/other/x", true),
         ("mailto:a@b", false),
-        // With another base a fragment leads there.
+        // A fragment leads to another page if there is a base.
         ("http://a.example/other/#f", false),
     ];
     assert_eq!(hrefs, expected);
@@ -96,7 +96,7 @@ fn a_query_is_encoded_in_the_charset_of_its_page_and_a_path_is_not() {
     let html = "<link rel=canonical href='/?q=中'><a href='/标签?q=中文&x=é#中'>x</a>";
     for (charset, query, canonical) in [
         ("utf-8", "q=%E4%B8%AD%E6%96%87&x=%C3%A9", "q=%E4%B8%AD"),
-        // A character that the charset lacks becomes a character reference.
+        // A character missing in the charset becomes a character reference.
         ("gbk", "q=%D6%D0%CE%C4&x=%A8%A6", "q=%D6%D0"),
         ("big5", "q=%A4%A4%A4%E5&x=%26%23233%3B", "q=%A4%A4"),
     ] {
@@ -185,14 +185,14 @@ proptest! {
     }
 }
 
-/// What this thread has used of a processor, where the system tells.
+/// Returns the processor time of this thread, on systems that report it.
 fn used() -> Option<std::time::Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(std::time::Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
-/// Pages of 10 MiB that are as bad as they can be, each on a stack of 2 MiB. The limit is 2 s of a
-/// quiet machine's time; the tests' is half as much again, and beside it more by the clock.
+/// Worst-case pages of 10 MiB, each on a stack of 2 MiB. The limit is 2 s on an idle machine; the test allows 3 s of
+/// processor time, and more wall-clock time.
 #[test]
 fn large_pages_of_any_shape_are_read_in_time() {
     const SIZE: usize = 10 << 20;
@@ -286,7 +286,7 @@ fn the_main_heading_is_the_pages_own() {
         "<title>The river - The Book</title><h1>The Book</h1><h2>Other</h2><h3>The River</h3>{ARTICLE}"
     ));
     assert_eq!(lower.heading, "The River");
-    // The name of the host is the site's.
+    // The host's name is the site's name.
     let at = |host: &str| {
         let url = Url::parse(&format!("http://{host}/river")).unwrap();
         let page = format!("<h1>The Quiet Paper</h1><h2>A river</h2>{ARTICLE}");
@@ -319,7 +319,7 @@ fn a_heading_that_says_nothing_of_the_title_is_not_compared() {
     begins("How the river rose again - Paper", foreign, "How the river rose again");
     begins("Discussion of how the river rose", foreign, foreign);
     begins("Paper", foreign, foreign);
-    // A site may have a long name, in front of what the page is called.
+    // A site may have a long name in front of the page's.
     begins("The Quiet Valley Weekly - Discussion", foreign, foreign);
 }
 
@@ -332,9 +332,9 @@ fn a_long_base_is_not_in_every_link() {
     assert_eq!(document.images.first().unwrap().url.as_str(), "http://a.example/dir/i");
     let limit = Limits::default().max_url_bytes;
     assert!(document.links.iter().all(|link| link.url.as_str().len() <= limit));
-    // 10,000 links are taken; the one behind them is counted.
+    // 10,000 links are kept; one more is counted.
     assert_eq!((document.links.len(), document.links_left_out), (10_000, 1));
-    // Each is short, and all of them together are not.
+    // Each link is short, but not all of them together.
     let half = "a".repeat(limit / 2 + 50);
     let page = format!("<base href='/{half}/'><a href=x></a><a href='{half}'></a><img src={half}>");
     for document in [read(&page), {
@@ -434,7 +434,6 @@ fn a_short_page_is_not_the_dialog_that_waits_on_it() {
     assert!(text_of(&page).contains("the carts"), "scripts show it");
 }
 
-/// Sentences of an article.
 const STORY: [&str; 8] = [
     "When the river rose in the spring, the people of the village moved their animals to the hill.",
     "They waited there until the water had gone down again, as they did each year after the snow.",
@@ -488,6 +487,27 @@ fn comments_are_no_text_of_an_article_and_all_of_a_page_without_one() {
     };
     let article = page("<title>The river</title>", &story(0, 8));
     assert!(!article.contains("the boats went") && article.contains("the road was dry"));
-    // Without an article the comments are what the page has.
+    // Without an article, the comments are the text.
     assert!(page("<title>The river</title>", "").contains("the boats went"));
+}
+
+/// WHATWG HTML, "the base element" is of the HTML namespace; SVG 1.1, section 17.1, and SVG 2, section 16.1.
+#[test]
+fn links_of_svg_are_followed_and_a_base_in_it_does_not_count() {
+    let url = Url::parse("http://a.example/x/").unwrap();
+    let page = "<svg><base href='/elsewhere/'/><a xlink:href='one'><text>1</text></a>\
+                <a href='two'><text>2</text></a><a id=x></a></svg><A HREF='three'>3</A><a href='///b.example/4'>4</a>";
+    let document = extract(&url, Some("text/html"), page.as_bytes(), &Limits::default());
+    let found: Vec<&str> = document.links.iter().map(|link| link.url.as_str()).collect();
+    assert_eq!(
+        found,
+        [
+            "http://a.example/x/one",
+            "http://a.example/x/two",
+            "http://a.example/x/three",
+            "http://b.example/4"
+        ]
+    );
+    let only = links(&url, Some("text/html"), page.as_bytes(), &Limits::default());
+    assert_eq!(only.links, document.links);
 }
